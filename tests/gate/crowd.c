@@ -9,6 +9,8 @@
  *   crowd read     threads block in read(2) until the last one writes
  *   crowd ask      one thread asks another again and again, and spins until it has the answer,
  *                  until some of the last 32 answers came much sooner than a slice of 10 ms
+ *   crowd stray    two threads take long turns beside one that slept in a call which is none of the
+ *                  gate's, and then spins until they have had all of theirs
  *   crowd talk     two threads talk over sockets, waiting in one call after the other, and each
  *                  locks a mutex before it answers, until some of the last 32 answers came much
  *                  sooner than the monitor's tick of 2 ms
@@ -41,6 +43,9 @@ enum {
   WAYS = 6, /* to wait for a byte */
   COMING = 48,
   TIMES = 20,
+  TURN_NS = 10000000,
+  SOME_TURNS = 10,
+  ALL_TURNS = 30,
   SLOW_NS = 100000
 };
 
@@ -203,6 +208,31 @@ long syscall(long number, ...) {
   return straight(number, arg);
 }
 
+/* ---- a thread that the monitor catches, and that runs on without a call that would tell */
+
+static int count_turn(void) {
+  pthread_mutex_lock(&mutex);
+  int turn = __atomic_add_fetch(&word, 1, __ATOMIC_RELEASE);
+  pthread_mutex_unlock(&mutex);
+  return turn;
+}
+
+static void *take_turns(void *arg) {
+  for (int turn = 0; turn < ALL_TURNS;) {
+    for (long end = now() + TURN_NS; now() < end;) continue;
+    turn = count_turn();
+    if (turn == SOME_TURNS && write(ends[1], "x", 1) != 1) _exit(1);
+  }
+  return arg;
+}
+
+static void *stray(void *arg) {
+  char byte;
+  if (straight(SYS_read, (long[6]){ends[0], (long)&byte, 1}) != 1) _exit(1);
+  while (__atomic_load_n(&word, __ATOMIC_ACQUIRE) < ALL_TURNS) continue;
+  return arg;
+}
+
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 
 static void *come(void *arg) {
@@ -229,6 +259,7 @@ int main(int argc, char **argv) {
   void *(*first)(void *) = compute, *(*last)(void *) = compute;
   pthread_t threads[THREADS];
   int count = strcmp(what, "ask") == 0 || strcmp(what, "talk") == 0 ? 2 : THREADS;
+  if (strcmp(what, "stray") == 0) first = take_turns, last = stray, count = 3;
   if (pipe(ends) != 0 || sem_init(&question, 0, 0) != 0) return 1;
   if (socketpair(AF_UNIX, SOCK_STREAM, 0, talk) != 0) return 1;
   slow = strcmp(what, "come") == 0;

@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """`mltp run --threads`: stock pthread programs run as before, with as many threads as permits.
 
-Usage: gated.py MLTP OBJECTS VARIANTS CROWD PRIORITIES CALLS
+Usage: gated.py MLTP OBJECTS VARIANTS CROWD EDGES PRIORITIES CALLS LENT
 """
 import os
+import pathlib
+import re
 import subprocess
 import sys
 
@@ -27,7 +29,8 @@ print(len(done), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 THREADS = 8  # of the crowd
 HANG_S = 550  # CTest would end the test a little later, without what it has seen
-MLTP, OBJECTS, VARIANTS, CROWD, PRIORITIES, CALLS = sys.argv[1:7]
+MLTP, OBJECTS, VARIANTS, CROWD, EDGES, PRIORITIES, CALLS, LENT = sys.argv[1:9]
+LENDING = pathlib.Path(__file__).resolve().parents[2] / "src/gate/calls.c"
 
 
 def gated(permits, *words, seed=(), monitor="auto"):
@@ -41,7 +44,7 @@ def gated(permits, *words, seed=(), monitor="auto"):
 
 def objects():
     """Each call on each kind of object does what it does without the gate."""
-    for program in (OBJECTS, VARIANTS):
+    for program in (OBJECTS, VARIANTS, EDGES):
         assert subprocess.run([program], check=True, capture_output=True).stdout == b"right\n"
         for permits in (1, 2, 4):
             assert gated(permits, program) == "right\n"
@@ -80,11 +83,21 @@ def spinning_has_short_slices():
     """A thread that spins for others' answers, one after another, soon has each in less than a slice."""
     for permits in (1, 2):
         gated(permits, CROWD, "ask")
+        gated(permits, CROWD, "stray")
 
 
 def calls_lend_permits():
     """A thread that waits in a call for another's answer has it sooner than the monitor could take the permit."""
     gated(1, CROWD, "talk")
+
+
+def each_call_lends():
+    """With one permit and without the monitor the thread that ends a wait runs during each call. A call that finds what it
+    waits for keeps its permit. All calls of calls.c are tried."""
+    calls = re.findall(r"^GT_EXPORT .*?(\w+)\(", LENDING.read_text(encoding="utf-8"), re.M)
+    assert calls and sorted(calls) == sorted(gated(1, LENT, "list").split()), calls
+    assert subprocess.run([LENT], check=True, capture_output=True).stdout == b"right\n"
+    assert gated(1, LENT, "gated", monitor="off") == "right\n"
 
 
 def no_wake_is_lost():
@@ -108,6 +121,7 @@ def children_have_threads():
 
 if __name__ == "__main__":
     for test in (objects, no_call_stops_others, as_many_as_permits, all_have_turns, nobody_is_stranded,
-                 spinning_has_short_slices, calls_lend_permits, no_wake_is_lost, priorities_count, children_have_threads):
+                 spinning_has_short_slices, calls_lend_permits, each_call_lends, no_wake_is_lost, priorities_count,
+                 children_have_threads):
         test()
         print(f"gated.py: {test.__name__}: passed")

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A stock pthread program whose threads are unusual: libc refuses some, makes others itself, and
+ * some end with keys that were made by other names. And objects on which threads wait side by side.
+ * It knows nothing of the gate, and runs without it, too. */
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <threads.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CHECK(condition)                                                                           \
+  ((condition) ? (void)0 : failed(__LINE__, #condition)) /* not assert(): NDEBUG may be set */
+
+static void failed(int line, const char *what) {
+  fprintf(stderr, "edges.c:%d: not true: %s\n", line, what);
+  _exit(1);
+}
+
+static void wait_for(sem_t *sem) {
+  while (sem_wait(sem) != 0) CHECK(errno == EINTR);
+}
+
+/* ---- threads that libc refuses */
+
+static void *returns(void *arg) { return arg; }
+
+static void test_refusals(void) {
+  enum { REFUSED = 3 };
+  static int given;
+  pthread_attr_t huge;
+  pthread_t thread;
+  void *result;
+  CHECK(pthread_attr_init(&huge) == 0 && pthread_attr_setstacksize(&huge, (size_t)1 << 60) == 0);
+  for (int i = 0; i < REFUSED; i++)
+    CHECK(pthread_create(&thread, &huge, returns, &given) == EAGAIN);
+  for (int i = 0; i <= REFUSED; i++) {
+    CHECK(pthread_create(&thread, NULL, returns, &given) == 0);
+    CHECK(pthread_join(thread, &result) == 0 && result == &given);
+  }
+  CHECK(pthread_attr_destroy(&huge) == 0);
+}
+
+/* ---- keys */
+
+int __pthread_key_create(pthread_key_t *, void (*)(void *)); /* an older name */
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_key_t old_key;
+static tss_t c11_key;
+static int destroyed;
+
+static void destroy(void *value) {
+  pthread_mutex_lock(&mutex);
+  destroyed += *(int *)value;
+  pthread_mutex_unlock(&mutex);
+}
+
+static int set_c11(void *value) { return tss_set(c11_key, value) == thrd_success; }
+
+static void *set_old(void *value) {
+  CHECK(pthread_setspecific(old_key, value) == 0);
+  return value;
+}
+
+static void test_keys(void) {
+  static int one = 1, ten = 10;
+  thrd_t c11;
+  pthread_t thread;
+  int result;
+  CHECK(tss_create(&c11_key, destroy) == thrd_success);
+  CHECK(thrd_create(&c11, set_c11, &one) == thrd_success);
+  CHECK(thrd_join(c11, &result) == thrd_success && result == 1 && destroyed == 1);
+  CHECK(__pthread_key_create(&old_key, destroy) == 0);
+  CHECK(pthread_create(&thread, NULL, set_old, &ten) == 0 && pthread_join(thread, NULL) == 0);
+  CHECK(destroyed == 11);
+}
+
+/* ---- a thread that libc makes for a timer */
+
+static sem_t rung;
+static int rings;
+
+static void ring(union sigval value) {
+  pthread_mutex_lock(&mutex);
+  rings += value.sival_int;
+  pthread_mutex_unlock(&mutex);
+  sem_post(&rung);
+}
+
+static void test_timer(void) {
+  const struct itimerspec soon = {.it_value = {.tv_nsec = 1000000}};
+  struct sigevent event = {.sigev_notify = SIGEV_THREAD, .sigev_value = {.sival_int = 7}};
+  timer_t timer;
+  event.sigev_notify_function = ring;
+  CHECK(sem_init(&rung, 0, 0) == 0 && timer_create(CLOCK_MONOTONIC, &event, &timer) == 0);
+  CHECK(timer_settime(timer, 0, &soon, NULL) == 0);
+  wait_for(&rung);
+  CHECK(rings == 7 && timer_delete(timer) == 0);
+}
+
+/* ---- objects whose waiters are in one queue: the gate hashes addresses by the golden ratio, so
+ * objects that are a Fibonacci number of bytes apart share a queue */
+
+enum { APART = 46368, OBJECTS = 8 };
+
+static union object {
+  sem_t sem;
+  char all[APART];
+} objects[OBJECTS];
+
+static sem_t ready;
+static int woken; /* [atomic] */
+
+static void *wait_for_own(void *object) {
+  union object *own = object;
+  sem_post(&ready);
+  wait_for(&own->sem);
+  __atomic_store_n(&woken, (int)(own - objects), __ATOMIC_RELAXED);
+  sem_post(&ready);
+  return NULL;
+}
+
+/* Each thread wakes by the post to its own object. Those in front of it have waited for longer. */
+static void test_neighbours(void) {
+  pthread_t threads[OBJECTS];
+  CHECK(sizeof objects[0] == APART && sem_init(&ready, 0, 0) == 0);
+  for (int i = 0; i < OBJECTS; i++) {
+    CHECK(sem_init(&objects[i].sem, 0, 0) == 0);
+    CHECK(pthread_create(&threads[i], NULL, wait_for_own, &objects[i]) == 0);
+    wait_for(&ready);
+  }
+  for (int i = OBJECTS - 1; i >= 0; i--) {
+    sem_post(&objects[i].sem);
+    wait_for(&ready);
+    CHECK(__atomic_load_n(&woken, __ATOMIC_RELAXED) == i);
+  }
+  for (int i = 0; i < OBJECTS; i++) CHECK(pthread_join(threads[i], NULL) == 0);
+}
+
+int main(void) {
+  test_refusals();
+  test_keys();
+  test_timer();
+  test_neighbours();
+  puts("right");
+  return 0;
+}
