@@ -366,6 +366,32 @@ static void wait_for_a_foreign_thread(void) {
   mltp_finalize();
 }
 
+static void *hold_until_posted(void *p0) {
+  mltp_lock(&left);
+  mltp_barrier_wait(&both_hold);
+  mltp_sem_wait(&empty_sem);
+  mltp_unlock(&left);
+  return p0;
+}
+
+/* All known threads wait, one of them in the kernel for a lock, until a thread comes that was not
+ * known. */
+static void wait_for_a_lock(void) {
+  pthread_t foreign;
+  mltp_init(0);
+  mltp_sem_init(&empty_sem, 0, NULL);
+  mltp_lock_init(&left, MLTP_LOCK_SEMAPHORE, NULL);
+  mltp_t *holder = start("holder", hold_until_posted, 0);
+  mltp_barrier_wait(&both_hold);
+  mltp_sleep(50000000); /* it waits by now, most likely even on a busy machine */
+  pthread_create(&foreign, NULL, compute_then_post, NULL);
+  mltp_lock(&left);
+  mltp_unlock(&left);
+  mltp_join(holder, NULL);
+  pthread_join(foreign, NULL);
+  mltp_finalize();
+}
+
 /* A thread that flushes all streams keeps libc's list of them for as long as another one reads a
  * stream. Then no thread can open one, so the library must not need to. */
 static FILE *unread;
@@ -467,6 +493,7 @@ static void no_false_alarm(void) {
                                   wait_for_a_foreign_thread,
                                   wait_for_a_bound_sleeper,
                                   wait_for_a_foreign_sleeper,
+                                  wait_for_a_lock,
                                   wait_for_sleeper_after_sleeper,
                                   wait_while_streams_are_held,
                                   wait_for_a_vp_without_cpu,

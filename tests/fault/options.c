@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A bad MLTP_* value is refused with the variable, the value and what is allowed. */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -205,6 +206,46 @@ static void mltp_stats_shows_counters(void) {
   CHECK_EQUAL(lines(outcome.said), 2);
 }
 
+/* More readers block than there are VPs, and the writer waits until all of them have begun. */
+enum { READERS = 4 };
+
+static int ends[2];
+static atomic_int begun;
+
+static void *read_one(void *p0) {
+  char byte;
+  atomic_fetch_add(&begun, 1);
+  if (read(ends[0], &byte, 1) != 1) _exit(2);
+  return p0;
+}
+
+static void *write_all(void *p0) {
+  while (atomic_load(&begun) < READERS) mltp_yield();
+  if (write(ends[1], "1234", READERS) != READERS) _exit(3);
+  return p0;
+}
+
+static void block_all_vps(void) {
+  mltp_t *threads[READERS + 1];
+  if (pipe(ends) != 0 || mltp_init(0) != 0) _exit(1);
+  for (int i = 0; i < READERS; i++) threads[i] = spawn(read_one, NULL);
+  threads[READERS] = spawn(write_all, NULL);
+  for (int i = 0; i <= READERS; i++) mltp_join(threads[i], NULL);
+  mltp_finalize();
+}
+
+static void mltp_stats_shows_when_vps_were_handed_over(void) {
+  static const char *const settings[] = {"MLTP_STATS=1", "MLTP_BACKEND=native", "MLTP_VPS=2", NULL};
+  unsigned long all = 0, part, sum = 0, ms;
+  run_child(&outcome, block_all_vps, settings);
+  CHECK_EQUAL(outcome.status, 0);
+  const char *line = strstr(outcome.said, "monitor: hand-overs ");
+  CHECK(line != NULL && sscanf(line, "monitor: hand-overs %lu", &all) == 1 && all > 0);
+  for (line = outcome.said; line != NULL && (line = strstr(line, "silent for ")) != NULL; line++)
+    if (sscanf(line, "silent for %*[a-z ]%lu ms: %lu", &ms, &part) == 2) sum += part;
+  CHECK(sum >= all); /* printed later */
+}
+
 static void without_a_monitor_it_has_no_counters(void) {
   static const char *const settings[] = {"MLTP_STATS=1", "MLTP_MONITOR=off", "MLTP_BACKEND=native",
                                          "MLTP_VPS=1", NULL};
@@ -334,6 +375,7 @@ int main(void) {
       TEST_BARE(mltp_tuning_describes_a_machine),
       TEST_BARE(mltp_options_shows_every_knob),
       TEST_BARE(mltp_stats_shows_counters),
+      TEST_BARE(mltp_stats_shows_when_vps_were_handed_over),
       TEST_BARE(without_a_monitor_it_has_no_counters),
       TEST_BARE(mltp_init_refuses_numbers),
       TEST_BARE(alternatives_without_a_ready_queue_are_refused),

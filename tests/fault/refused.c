@@ -2,10 +2,12 @@
 /* A container's filter refuses system calls, from the start or in the middle: the library does
  * without, or says what it needs. */
 #define _GNU_SOURCE /* the runtime's headers want it */
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <linux/userfaultfd.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -219,6 +221,66 @@ static void packing_is_refused_where_faults_cannot_be_served(void **state) {
   check_packing(ranges, "unset MLTP_PACK_MS");
 }
 
+/* @return whether the kernel gives a descriptor with all that packing needs through its device. */
+static bool device_serves(void) {
+  enum { NEW = 0xAA00 /* USERFAULTFD_IOC_NEW */, MOVE = 1 << 16 /* UFFD_FEATURE_MOVE */ };
+  struct uffdio_api api = {.api = UFFD_API, .features = MOVE};
+  int device = open("/dev/userfaultfd", O_RDWR | O_CLOEXEC);
+  int fd = device >= 0 ? ioctl(device, NEW, O_CLOEXEC) : -1;
+  bool serves = fd >= 0 && ioctl(fd, UFFDIO_API, &api) == 0;
+  if (fd >= 0) close(fd);
+  if (device >= 0) close(device);
+  return serves;
+}
+
+static void pack_by_device(void) {
+  setenv("MLTP_PACK_MS", "0", 1);
+  refuse();
+  if (mltp_init(0) != 0) _exit(9);
+  work();
+  mltp_finalize();
+}
+
+static void packing_uses_the_device_where_the_call_is_refused(void **state) {
+  (void)state;
+  static const char *const no_settings[] = {NULL};
+  static const struct refusal call = {"userfaultfd", SYS_userfaultfd, ANY, 0, EPERM};
+  static struct outcome outcome;
+  if (SANITIZED || on_kernel_backend()) skip();
+  if (!device_serves()) {
+    check_packing(call, "vm.unprivileged_userfaultfd=1");
+    return;
+  }
+  refusal = call;
+  run_child(&outcome, pack_by_device, no_settings);
+  print_message("%s", outcome.said);
+  if (WIFEXITED(outcome.status) && WEXITSTATUS(outcome.status) == 77) skip();
+  assert_int_equal(outcome.status, 0);
+  assert_string_equal(outcome.said, "");
+}
+
+/* The packer is the first kernel thread that one VP without a monitor needs. */
+static void pack_without_threads(void) {
+  refuse();
+  int error = mltp_init(0);
+  if (error != EINVAL) _exit(error == 0 ? 6 : 7);
+}
+
+static void packing_is_refused_without_a_kernel_thread(void **state) {
+  (void)state;
+  static const char *const settings[] = {"MLTP_PACK_MS=0", "MLTP_VPS=1", "MLTP_MONITOR=off", NULL};
+  static struct outcome outcome;
+  if (SANITIZED || on_kernel_backend()) skip();
+  refusal = (struct refusal){"clone3", SYS_clone3, ANY, 0, EAGAIN};
+  run_child(&outcome, pack_without_threads, settings);
+  print_message("%s", outcome.said);
+  if (WIFEXITED(outcome.status) && WEXITSTATUS(outcome.status) == 77) skip();
+  assert_int_equal(outcome.status, 0);
+  assert_non_null(strstr(outcome.said, "mltp: MLTP_PACK_MS: stacks cannot be packed: "));
+  assert_non_null(strstr(outcome.said, "(unset MLTP_PACK_MS)"));
+  assert_null(strchr(strchr(outcome.said, '\n') + 1, '\n')); /* one line */
+}
+
 static mltp_sem_t sem;
 
 static void *wait_for_sem(void *p0) {
@@ -258,6 +320,8 @@ int main(void) {
       cmocka_unit_test(no_usable_memory_is_an_error_of_mltp_init),
       cmocka_unit_test(what_cannot_be_done_without_is_named),
       cmocka_unit_test(packing_is_refused_where_faults_cannot_be_served),
+      cmocka_unit_test(packing_uses_the_device_where_the_call_is_refused),
+      cmocka_unit_test(packing_is_refused_without_a_kernel_thread),
       cmocka_unit_test(dump_sees_without_it_what_is_waited_for),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,6 +51,27 @@ static void in_order(int rank, int half, unsigned char *data) {
   }
 }
 
+/* A packet has room for seven of them, and leaves before the eighth joins. */
+static void in_full_packets(int rank, int half, unsigned char *data) {
+  enum { KILOBYTE = 1024, FULL = 64 };
+  MPI_Request requests[FULL];
+  for (int round = 0; round < ROUNDS; round++) {
+    if (rank < half) {
+      for (int at = 0; at < FULL * KILOBYTE; at++)
+        data[at] = (unsigned char)(at + at / KILOBYTE + round);
+      for (int i = 0; i < FULL; i++)
+        MPI_Isend(data + i * KILOBYTE, KILOBYTE, MPI_BYTE, rank + half, 3, MPI_COMM_WORLD,
+                  &requests[i]);
+      MPI_Waitall(FULL, requests, MPI_STATUSES_IGNORE);
+      continue;
+    }
+    for (int i = 0; i < FULL; i++) {
+      MPI_Recv(data, KILOBYTE, MPI_BYTE, rank - half, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      for (int at = 0; at < KILOBYTE; at++) CHECK(data[at] == (unsigned char)(at + i + round));
+    }
+  }
+}
+
 /* What is begun arrives while its rank waits for an answer: in a receive, a probe, a test. */
 static void answered(int rank, int half) {
   for (int round = 0; round < ROUNDS; round++) {
@@ -120,6 +141,7 @@ int main(int argc, char **argv) {
   unsigned char *data = malloc((size_t)MANY * ROOM);
   CHECK(argc == 2 && data != NULL);
   in_order(rank, half, data);
+  in_full_packets(rank, half, data);
   answered(rank, half);
   left_behind(rank, half, argv[1]);
   MPI_Barrier(MPI_COMM_WORLD);

@@ -83,6 +83,8 @@ static void check_folders(void) {
   step();
   use_paths();
   CHECK(chdir("/no/such/folder") == -1 && errno == ENOENT);
+  fd = open("/proc/version", O_RDONLY);
+  CHECK(fd >= 0 && fchdir(fd) == -1 && errno == ENOTDIR && close(fd) == 0);
   step();
   check_folder(own);
   CHECK(chdir(start) == 0 && rmdir(own) == 0);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "core/memory/page_code.h"
 #include "core/memory/page_store.h"
@@ -144,11 +145,28 @@ static void a_full_store_refuses(void **unused) {
   mt_store_free();
 }
 
+/* Without memory for its list of free slabs a store is refused, and leaves nothing behind. */
+static void a_store_without_memory_is_refused(void **unused) {
+  (void)unused;
+  struct rlimit before, none;
+  if (EMULATED) skip(); /* qemu does not limit memory */
+  assert_int_equal(getrlimit(RLIMIT_DATA, &before), 0);
+  none = (struct rlimit){MT_PAGE, before.rlim_max}; /* the kernel takes 0 for no limit */
+  assert_int_equal(setrlimit(RLIMIT_DATA, &none), 0);
+  int error = mt_store_init((size_t)1 << 30);
+  assert_int_equal(setrlimit(RLIMIT_DATA, &before), 0);
+  assert_int_equal(error, ENOMEM);
+  assert_int_equal(mt_store_count(), 0);
+  assert_int_equal(mt_store_init(SMALL), 0);
+  mt_store_free();
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_page_comes_back),
       cmocka_unit_test(the_store_finds_what_was_put),
       cmocka_unit_test(a_full_store_refuses),
+      cmocka_unit_test(a_store_without_memory_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
