@@ -76,9 +76,10 @@ void *os_map_memory(size_t size) {
 }
 
 int os_map_file(void *address, size_t size, int fd, off_t offset, bool executable) {
+  enum { AROUND = 64 << 10 }; /* as much comes with the first fault anyway */
   int protection = PROT_READ | (executable ? PROT_EXEC : 0);
-  return mmap(address, size, protection, MAP_PRIVATE | MAP_FIXED, fd, offset) != MAP_FAILED ? 0
-                                                                                            : errno;
+  int flags = MAP_PRIVATE | MAP_FIXED | (size <= AROUND ? MAP_POPULATE : 0);
+  return mmap(address, size, protection, flags, fd, offset) != MAP_FAILED ? 0 : errno;
 }
 
 void os_unmap(void *address, size_t size) { munmap(address, size); }

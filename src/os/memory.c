@@ -10,6 +10,10 @@
 
 #include "os/os.h"
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14; older headers lack it */
+#endif
+
 #ifndef MADV_GUARD_INSTALL
 #define MADV_GUARD_INSTALL 102 /* Linux 6.13; older headers lack it */
 #endif
@@ -42,12 +46,31 @@ void *os_reserve(size_t size) {
   return address;
 }
 
-int os_commit(void *address, size_t size) {
+int os_enable(void *address, size_t size) {
   int saved = errno;
   int error = mprotect(address, size, PROT_READ | PROT_WRITE) == 0 ? 0 : ENOMEM;
-  if (error == 0) madvise(address, size, MADV_DODUMP);
   errno = saved;
   return error;
+}
+
+void os_show_in_cores(void *address, size_t size) {
+  int saved = errno;
+  madvise(address, size, MADV_DODUMP);
+  errno = saved;
+}
+
+int os_commit(void *address, size_t size) {
+  int error = os_enable(address, size);
+  if (error == 0) os_show_in_cores(address, size);
+  return error;
+}
+
+void os_touch(void *address, size_t size) {
+  int saved = errno;
+  uintptr_t first = (uintptr_t)address & -(uintptr_t)os_page_size();
+  /* refused: the first accesses bring the memory */
+  madvise((void *)first, (uintptr_t)address + size - first, MADV_POPULATE_WRITE);
+  errno = saved;
 }
 
 void os_trim(void *address, size_t size) {

@@ -47,7 +47,13 @@ size_t os_stack_limit(void);
 void *os_reserve(size_t size);
 /** Makes reserved space usable; memory appears as it is touched. */
 int os_commit(void *address, size_t size);
+/** The two halves of it, for space of which parts stay unusable; a core has what is shown in it. */
+int os_enable(void *address, size_t size);
+void os_show_in_cores(void *address, size_t size);
 void os_release(void *address, size_t size);
+/** Brings memory that is about to be written to, with less work than a page fault for each page
+ * (MADV_POPULATE_WRITE, Linux 5.14). */
+void os_touch(void *address, size_t size);
 /** Gives the memory back, not the address space: it reads as zeroes afterwards. */
 void os_trim(void *address, size_t size);
 /** Makes [address, address + size) fault without splitting the mapping

@@ -55,7 +55,7 @@ ARROWS = {
     # Input and output: parks threads until descriptors are ready; the scheduler calls it by a hook.
     "io": ["os", "base", "core/thread", "core/vp", "core/det", "core/timer", "core/sched", "core/wait"],
     # What libmltp offers to the project's other libraries.
-    "core/internal": ["policy", "base", "instrument", "core/thread", "core/vp", "core/det", "core/memory", "core/sched",
+    "core/internal": ["policy", "os/os.h", "base", "instrument", "core/thread", "core/vp", "core/det", "core/memory", "core/sched",
                       "core/wait", "core/life"],
     # Everything that waits is built on the core's park.
     "sync": ["policy", "arch", "os", "base", "core/thread", "core/vp", "core/det", "core/memory", "core/sched", "core/wait", "core/life"],

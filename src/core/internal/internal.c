@@ -197,6 +197,10 @@ void mti_set_overflow_hook(bool (*report)(const char *name, size_t kib, const vo
   mt_overflow_hook = report;
 }
 
+void mti_touch(void *address, size_t size) { os_touch(address, size); }
+
+void mti_expect_stacks(size_t count) { mt_stacks_expect(count); }
+
 size_t mti_stack_mappings(size_t stacks) { return mt_stack_mappings(stacks); }
 
 size_t mti_stacks_left(void) {

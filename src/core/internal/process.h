@@ -62,6 +62,14 @@ MTI_EXPORT void mti_set_idle_hook(void (*hook)(bool sleeps));
 MTI_EXPORT void mti_set_overflow_hook(bool (*report)(const char *name, size_t kib,
                                                      const void *context));
 
+/** Brings memory that is about to be written to, with less work than a page fault for each page. */
+MTI_EXPORT void mti_touch(void *address, size_t size);
+
+/** Says how many stacks of the default size will be needed: address space and guards of all are
+ * prepared at once, before anything is there that would make it more work. Call it before
+ * mltp_init(). */
+MTI_EXPORT void mti_expect_stacks(size_t count);
+
 /** @return how many stacks of the default size there is address space for; SIZE_MAX where threads
  * are kernel threads. */
 MTI_EXPORT size_t mti_stacks_left(void);

@@ -33,15 +33,20 @@ static const size_t FIRST_PART = (size_t)16 << 30;
 
 static const uint64_t CANARY = 0x6d6c7470c0ffee11u;
 
+static size_t expected; /* [ilock] stacks of the default size that will be needed yet, at least */
+
+void mt_stacks_expect(size_t count) { expected = count + 1; /* VP 0 has an idle context */ }
+
 /* [ilock] all but the constants after init */
 static struct {
   mt_ilock ilock;
-  char *base;    /* of the last part, from which stacks are taken */
-  size_t size;   /* of it */
-  size_t used;   /* bytes of it handed out */
-  size_t usable; /* bytes of it made usable */
-  size_t left;   /* bytes that may be reserved yet */
-  size_t page;   /* [const] */
+  char *base;     /* of the last part, from which stacks are taken */
+  size_t size;    /* of it */
+  size_t used;    /* bytes of it handed out */
+  size_t usable;  /* bytes of it made usable */
+  size_t guarded; /* bytes of it: slots of the default size that begin below have their guards */
+  size_t left;    /* bytes that may be reserved yet */
+  size_t page;    /* [const] */
   struct {
     char *base;
     size_t size;
@@ -101,7 +106,7 @@ static bool add_part(size_t stacks) {
   if (base == NULL) return false;
   arena.parts[part].base = arena.base = base;
   arena.parts[part].size = arena.size = size;
-  arena.used = arena.usable = 0;
+  arena.used = arena.usable = arena.guarded = 0;
   mt_store_release(&arena.part_count, part + 1); /* PA-1 release: the part; pairs PA-2 */
   return true;
 }
@@ -116,6 +121,13 @@ static bool grow(size_t least) {
   return true;
 }
 
+/* The first reservation has room for all stacks that are expected. */
+static size_t first_part(size_t most) {
+  size_t size = FIRST_PART < most ? FIRST_PART : most;
+  while (size < most && size >> mt_rt.stack_class < expected) size *= 2;
+  return size;
+}
+
 int mt_stacks_init(void) {
   arena.page = os_page_size();
   mt_rt.stack_class = mt_stack_class((size_t)mt_options.stack_size);
@@ -123,7 +135,7 @@ int mt_stacks_init(void) {
   arena.mappings_left = os_max_mappings() / 2;
   arena.large_left = os_max_mappings() / MT_STACK_LARGE_SHARE;
   size_t wanted = space_wanted(), size = wanted;
-  if (size > FIRST_PART && os_address_space_limit() == SIZE_MAX) size = FIRST_PART;
+  if (os_address_space_limit() == SIZE_MAX) size = first_part(wanted);
   arena.left = wanted - size;
   for (; size >= COMMIT_STEP; size /= 2) {
     if (!add_part(size)) continue;
@@ -138,7 +150,10 @@ void mt_stacks_free(void) {
   mt_stacks_forget();
 }
 
-void mt_stacks_forget(void) { __builtin_memset(&arena, 0, sizeof arena); }
+void mt_stacks_forget(void) {
+  __builtin_memset(&arena, 0, sizeof arena);
+  expected = 0;
+}
 
 int mt_stack_class(size_t size) {
   return size == 0 ? mt_rt.stack_class : mt_stack_class_for(size, arena.page);
@@ -163,15 +178,21 @@ static void put_canary(struct mt_stack *stack) {
   for (int i = 0; i < CANARY_WORDS; i++) ((uint64_t *)stack->low)[i] = CANARY;
 }
 
+/* Makes a large guard by mprotect(), unless it was prepared. Under the internal lock. @return
+ * false: the share of the mappings is used, or the kernel refuses. */
+static bool protect_large(const struct mt_stack *stack, size_t guard) {
+  bool usual = stack->class_log2 == mt_rt.stack_class;
+  if (usual && (size_t)(stack->low - arena.base) < arena.guarded) return true;
+  if (arena.large_left < 2 || os_guard_mprotect(stack->low, guard) != 0) return false;
+  arena.large_left -= 2;
+  return true;
+}
+
 /* Under the internal lock. */
 static void protect(struct mt_stack *stack) {
   size_t guard = mt_stack_guard(mt_stack_size(stack), arena.page);
   /* madvise() writes an entry for each page of the area, and takes a page of entries for it */
-  if (arena.kind == MT_GUARD_AUTO && guard > arena.page && arena.large_left >= 2 &&
-      os_guard_mprotect(stack->low, guard) == 0) {
-    arena.large_left -= 2;
-    return;
-  }
+  if (arena.kind == MT_GUARD_AUTO && guard > arena.page && protect_large(stack, guard)) return;
   if (arena.kind == MT_GUARD_AUTO || arena.kind == MT_GUARD_MADVISE) {
     if (arena.can_advise && os_guard_light(stack->low, guard) == 0) return;
     if (arena.kind == MT_GUARD_MADVISE)
@@ -211,6 +232,43 @@ static size_t commit_step(void) {
   return step < left ? step : left;
 }
 
+/* Makes the stacks that are expected usable, all but their guards. The kernel splits memory with
+ * less work while nobody has touched it, and no other VP waits meanwhile. Not their topmost pages:
+ * they would have left the caches when the threads begin. Under the internal lock. @return false:
+ * nothing was made. */
+static bool prepare(void) {
+  size_t size = (size_t)1 << mt_rt.stack_class, step = stride(size), made = 0;
+  size_t guard = mt_stack_guard(size, arena.page), most = arena.size / step;
+  if (arena.kind != MT_GUARD_AUTO || guard == arena.page || arena.usable != 0) return false;
+  os_show_in_cores(arena.base, (expected < most ? expected : most) * step);
+  for (; made < expected && made < most && arena.large_left >= 2; made++) {
+    char *low = arena.base + made * step;
+    if (os_enable(low + guard, size - guard) != 0) break;
+    arena.large_left -= 2;
+  }
+  expected = 0;
+  arena.usable = arena.guarded = made * step;
+  return made > 0;
+}
+
+/* Makes more of the arena usable. Under the internal lock. */
+static bool commit(void) {
+  size_t step = commit_step();
+  if (expected > 1 && prepare()) return true;
+  if (os_commit(arena.base + arena.usable, step) != 0) return false;
+  arena.usable += step;
+  return true;
+}
+
+/* A slot of another size begins where guards of usual ones have been made. Under the internal lock.
+ */
+static bool take_guards_back(size_t start) {
+  if (start >= arena.guarded) return true;
+  size_t bytes = arena.guarded - start;
+  arena.guarded = start;
+  return os_commit(arena.base + start, bytes) == 0;
+}
+
 size_t mt_stack_mappings(size_t stacks) {
   bool large = mt_stack_guard((size_t)1 << mt_rt.stack_class, arena.page) > arena.page;
   size_t most = large ? (size_t)os_max_mappings() / MT_STACK_LARGE_SHARE : 0;
@@ -232,11 +290,9 @@ static char *extend(size_t size) {
     if (!grow(size)) return NULL;
     start = 0;
   }
-  while (arena.usable < start + size) {
-    size_t step = commit_step();
-    if (os_commit(arena.base + arena.usable, step) != 0) return NULL;
-    arena.usable += step;
-  }
+  while (arena.usable < start + size)
+    if (!commit()) return NULL;
+  if (size != (size_t)1 << mt_rt.stack_class && !take_guards_back(start)) return NULL;
   arena.used = start + stride(size) < arena.size ? start + stride(size) : arena.size;
   return arena.base + start;
 }

@@ -20,7 +20,9 @@
  * Guard pages: MADV_GUARD_INSTALL (Linux 6.13) costs no mapping. Older kernels need mprotect,
  * which splits the mapping. A process has a limited number of mappings, so guard pages use
  * only a share of them. Stacks beyond it get a canary, which is checked when the thread
- * ends. A message on stderr reports the change once.
+ * ends. A message on stderr reports the change once. Large stacks have a guard area by mprotect,
+ * since the other way takes an entry for each page. If it is known how many there will be, all of
+ * them are prepared at once.
  */
 #ifndef MT_CORE_MEMORY_STACK_H
 #define MT_CORE_MEMORY_STACK_H
@@ -52,6 +54,10 @@ enum mt_stack_check {
   MT_STACK_CANARY,  /**< it has no guard page: look at the canary */
   MT_STACK_CHILD    /**< it was running when it forked: the process ends with it */
 };
+
+/** Says how many stacks of the default size will be needed, so that all are prepared at once.
+ * Before mt_stacks_init(). */
+void mt_stacks_expect(size_t count);
 
 /** @return 0 or ENOMEM: no address space. */
 int mt_stacks_init(void);

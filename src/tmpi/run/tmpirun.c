@@ -324,6 +324,7 @@ static int run(const struct settings *settings) {
   if (!tm_streams_start(tm_the_program)) return 1;
   tm_openmp_heed();
   tm_vps_later();
+  mti_expect_stacks((size_t)settings->joined.local);
   if (mltp_init(0) != 0) return 1;
   if (tm_job_start(settings->ranks, most, settings->joined.first, settings->joined.local) != 0) {
     fprintf(stderr, "tmpirun: no memory for %d ranks (fewer ranks)\n", settings->ranks);
