@@ -23,7 +23,8 @@ NAMES = re.compile(r"^c?(ob|fn)=\((\d+)\) (.*)$", re.M)  # the first time that a
 TEXT = re.compile(r"^  \.text +:\n  \{\n", re.M)
 CONSTANTS = re.compile(r"^  \.rodata +: \{.*\}\n", re.M)
 FINI = re.compile(r"^  \.fini +:\n  \{\n.*\n  \}\n", re.M)
-STARTS = "    *crt1.o(.text) *crti.o(.text) *crtbegin*.o(.text) *libc_nonshared.a:*(.text .text.*)\n"
+STARTS = ("    *crt1.o(.text) *crti.o(.text) *crtbegin*.o(.text) *libc_nonshared.a:*(.text .text.*)\n"
+          "    *(.text.startup .text.startup.*)\n")  # main() and constructors
 
 
 def executed(text):
