@@ -49,7 +49,7 @@ static void load(const char *path) {
     bool ready = tm_program_relocate(&program) && program.slot <= SLOT_MAX;
     program.bindings.choice_count = 0; /* they would be called */
     if (ready) program.arena = os_map_memory(program.slot * RANKS);
-    if (program.arena != NULL) tm_program_place(&program, 0, RANKS);
+    if (program.arena != NULL) tm_program_place(&program, 0, RANKS, false);
   }
   drop(&program);
 }

@@ -86,7 +86,8 @@ int PMPI_Finalized(int *flag) {
 int PMPI_Finalize(void) {
   struct tm_rank *rank = tm_enter("MPI_Finalize");
   tm_job_count_finalize();
-  tm_attributes_delete(&rank->self->attributes, MPI_COMM_SELF);
+  if (mt_load_relaxed(&rank->self) != NULL) /* relaxed: the rank's other threads have ended calls */
+    tm_attributes_delete(&tm_comm_self(rank)->attributes, MPI_COMM_SELF);
   tm_attributes_delete(&rank->world->attributes, MPI_COMM_WORLD);
   if (tm_job_rank_ends() != NULL)
     tm_job_rank_ends()->finalize();

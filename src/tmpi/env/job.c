@@ -9,10 +9,12 @@
 
 #include "core/internal/park.h"
 #include "core/internal/placement.h"
+#include "core/internal/process.h"
 #include "tmpi/layout/predefined.h"
 #include "tmpi/mailbox/intake.h"
 #include "tmpi/object/comm.h"
 #include "tmpi/object/group.h"
+#include "tmpi/object/world.h"
 #include "tmpi/report/report.h"
 
 /* No rank of another node ever posts a receive here, and its mailbox is never empty: a send to it
@@ -42,11 +44,12 @@ int tm_job_start(int size, int most, int first, int local) {
   /* not aligned_alloc(): fresh pages of the kernel's need no memset() */
   char *room = calloc(1, (size_t)most * sizeof(struct tm_rank) + TM_LINE);
   struct tm_group *all = tm_group_new(size);
-  if (room == NULL || all == NULL) {
+  if (room == NULL || all == NULL || !tm_worlds_start(local)) {
     free(room); /* the job ends */
     return ENOMEM;
   }
   struct tm_rank *ranks = (void *)(room + (-(uintptr_t)room & (TM_LINE - 1)));
+  mti_touch(ranks, (size_t)size * sizeof *ranks);
   mti_move_ranks();
   tm_job.size = tm_job.first_size = size;
   tm_job.most = tm_job.universe = most;

@@ -39,10 +39,11 @@ void tm_end_job(const char *on, const char *call, int code, const char *why) {
 /* @return whether errors of the calling rank end the job while no handler of its own has been set:
  * programs for MPI 3 and before set the world's handler only. */
 static bool self_is_default(const struct tm_rank *rank) {
-  if (rank->self == NULL) return false;
-  uint32_t *ilock = &rank->self->owner->box.ilock;
+  const struct tm_comm *self = mt_load_acquire(&rank->self); /* SE-4 acquire: fields; pairs SE-2 */
+  if (self == NULL) return rank->world != NULL;              /* it was not used so far */
+  uint32_t *ilock = &self->owner->box.ilock;
   mti_lock(ilock);
-  bool is_default = rank->self->handler == tm_errhandler_fatal();
+  bool is_default = self->handler == tm_errhandler_fatal();
   mti_unlock(ilock);
   return is_default;
 }
@@ -57,7 +58,7 @@ int tm_report_by(struct tm_errhandler *handler, void *handle, const char *on, co
 static int fail(struct tm_comm *comm, const char *call, int code, const char *why) {
   struct tm_rank *rank = tm_rank_self();
   bool on_none = comm == NULL;
-  if (on_none && rank != NULL) comm = self_is_default(rank) ? rank->world : rank->self;
+  if (on_none && rank != NULL) comm = self_is_default(rank) ? rank->world : tm_comm_self(rank);
   if (comm == NULL) tm_end_job("a communicator", call, code, why);
   struct tm_errhandler *handler = tm_comm_handler(comm);
   const char *name = comm->name[0] != '\0' ? comm->name : "a communicator";
@@ -133,6 +134,8 @@ int tm_get_comm(const char *call, MPI_Comm handle, struct tm_comm **comm) {
   const struct tm_rank *rank = enter(call);
   *comm = tm_comm_in(rank, handle);
   if (mt_likely(*comm != NULL)) return MPI_SUCCESS;
+  if (handle == MPI_COMM_SELF && rank->world != NULL)
+    return tm_fail_code(NULL, call, MPI_ERR_NO_MEM);
   return tm_fail(NULL, call, MPI_ERR_COMM, "the communicator is %s",
                  handle == MPI_COMM_NULL ? "MPI_COMM_NULL" : "not valid: freed, or never made");
 }

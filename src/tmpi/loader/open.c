@@ -296,8 +296,8 @@ struct link_map *tm_open(struct tm_program *program, int rank, struct tm_image *
 bool tm_open_add_ranks(struct tm_program *program, int first, int count, char why[TM_REFUSAL]) {
   mltp_lock(&lock);
   tm_refuse_into(why);
-  bool good =
-      tm_program_fits(program, first + count, first) && tm_program_place(program, first, count);
+  bool good = tm_program_fits(program, first + count, first) &&
+              tm_program_place(program, first, count, false);
   tm_refuse_into(NULL);
   for (int i = first; good && i < first + count; i++) tm_program_add_maps(program, i);
   mltp_unlock(&lock);

@@ -248,7 +248,9 @@ static void fill_image(const struct tm_program *program, const struct tm_image *
   char *base = slot_of(program, rank) + image->place;
   for (int i = 0; i < image->segment_count; i++) {
     const struct tm_segment *s = &image->segments[i];
-    if (s->writable) memcpy(base + s->start, image->pristine + s->start, s->file_end - s->start);
+    if (!s->writable) continue;
+    os_touch(base + s->start, s->file_end - s->start);
+    memcpy(base + s->start, image->pristine + s->start, s->file_end - s->start);
   }
 }
 
@@ -299,15 +301,19 @@ static void fill_slot(struct tm_program *program, int rank) {
     tm_program_fill_locals(program, program->images[i], rank, tm_program_locals(program, rank));
 }
 
-/* All mappings come first: the kernel splits memory that nobody has written to with less work. */
-bool tm_program_place(struct tm_program *program, int first, int count) {
-  for (int rank = first; rank < first + count; rank++) {
+/* All mappings come first, and those of the rank that is placed next with them: the kernel splits
+ * memory that nobody has written to with less work, and the data of the last slot are one mapping
+ * with all that lies behind them. */
+bool tm_program_place(struct tm_program *program, int first, int count, bool more) {
+  int end = first + count;
+  if (program->mapped < first) program->mapped = first;
+  for (; program->mapped < end + more; program->mapped++) {
     if (__lsan_register_root_region != NULL)
-      __lsan_register_root_region(slot_of(program, rank), program->open_place);
+      __lsan_register_root_region(slot_of(program, program->mapped), program->open_place);
     for (int i = 0; i < program->start_count; i++)
-      if (!map_image(program, program->images[i], rank)) return false;
+      if (!map_image(program, program->images[i], program->mapped)) return false;
   }
-  for (int rank = first; rank < first + count; rank++) fill_slot(program, rank);
+  for (int rank = first; rank < end; rank++) fill_slot(program, rank);
   return true;
 }
 

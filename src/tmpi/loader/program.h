@@ -87,6 +87,7 @@ struct tm_program {
   struct tm_opened *opened; /* by rank; NULL: the program opens none; open.h */
   int ranks;                /* [const] slots */
   int first_ranks;          /* [const] ranks that the job begins with */
+  int mapped;               /* the slots of ranks below it have code and constants */
   const void *(*override)(const char *name);
 };
 
@@ -102,8 +103,9 @@ struct tm_ranks {
 struct tm_program *tm_program_read(const char *path, const struct tm_ranks *ranks,
                                    const void *(*override)(const char *name));
 
-/** Fills the slots of `count` ranks. @return false after a message. One caller at a time. */
-bool tm_program_place(struct tm_program *program, int first, int count);
+/** Fills the slots of `count` ranks. more: the rank behind them is placed next. @return false after
+ * a message. One caller at a time. */
+bool tm_program_place(struct tm_program *program, int first, int count, bool more);
 
 /** Runs the constructors of a rank's libraries, each behind those of what it needs. */
 void tm_program_construct_libraries(const struct tm_program *program, int rank, int argc,

@@ -25,16 +25,18 @@ struct tm_comm *tm_comm_of(MPI_Comm handle) { return tm_comm_in(tm_rank_self(), 
 MPI_Comm tm_comm_handle(const struct tm_comm *comm) {
   const struct tm_rank *rank = tm_rank_self();
   if (comm == rank->world) return MPI_COMM_WORLD;
-  if (comm == rank->self) return MPI_COMM_SELF;
+  if (comm == mt_load_relaxed(&rank->self)) return MPI_COMM_SELF; /* relaxed: compared only */
   return (MPI_Comm)(uintptr_t)comm;
 }
 
 uint64_t tm_context_new(void) { return mt_add_relaxed(&tm_job.next_context, 2); }
 
+/* MPI_COMM_SELF counts although it may not have been made. */
 bool tm_comms_are_full(void) {
   struct tm_rank *rank = tm_rank_self();
   mti_lock(&rank->comms_ilock);
-  bool full = rank->comm_count >= tm_job.comms_max;
+  bool made = mt_load_relaxed(&rank->self) != NULL; /* relaxed: only whether it is there */
+  bool full = rank->comm_count + !made >= tm_job.comms_max;
   mti_unlock(&rank->comms_ilock);
   return full;
 }
@@ -73,16 +75,10 @@ static bool add_span(struct tm_comm *comm) {
   return comm->local_comm != NULL;
 }
 
-struct tm_comm *tm_comm_new_for(struct tm_rank *owner, uint64_t context, struct tm_group *group,
-                                struct tm_group *remote) {
-  struct tm_comm *comm = aligned_alloc(TM_LINE, sizeof *comm);
-  if (comm == NULL) return NULL;
-  memset(comm, 0, sizeof *comm);
+bool tm_comm_begin(struct tm_comm *comm, struct tm_rank *owner, uint64_t context,
+                   struct tm_group *group, struct tm_group *remote) {
   bool meets = remote == NULL && group->size > 1, spans = meets && tm_group_spans(group);
-  if (meets && !spans && (comm->team = tm_team_join(context, group)) == NULL) {
-    free(comm);
-    return NULL;
-  }
+  if (meets && !spans && (comm->team = tm_team_join(context, group)) == NULL) return false;
   comm->magic = TM_COMM_MAGIC;
   comm->refs = 1;
   comm->context = context;
@@ -95,8 +91,19 @@ struct tm_comm *tm_comm_new_for(struct tm_rank *owner, uint64_t context, struct 
   if (comm->team != NULL) comm->vp_group = tm_team_vp_group(comm->team, comm->rank);
   comm->handler = tm_errhandler_fatal();
   enlist(comm);
-  if (!spans || add_span(comm)) return comm;
-  tm_comm_release(comm);
+  return !spans || add_span(comm);
+}
+
+struct tm_comm *tm_comm_new_for(struct tm_rank *owner, uint64_t context, struct tm_group *group,
+                                struct tm_group *remote) {
+  struct tm_comm *comm = aligned_alloc(TM_LINE, sizeof *comm);
+  if (comm == NULL) return NULL;
+  memset(comm, 0, sizeof *comm);
+  if (tm_comm_begin(comm, owner, context, group, remote)) return comm;
+  if (comm->magic == TM_COMM_MAGIC)
+    tm_comm_release(comm);
+  else
+    free(comm);
   return NULL;
 }
 

@@ -78,10 +78,19 @@ struct tm_comm {
 
 enum { TM_COMM_MAGIC = 0xc033 };
 
+/** Makes MPI_COMM_SELF of the calling rank. @return it; NULL: no memory, or MPI has not begun. */
+struct tm_comm *tm_comm_make_self(void);
+
+/** @return MPI_COMM_SELF of the calling rank, which its first use makes; NULL: as above. */
+static inline struct tm_comm *tm_comm_self(const struct tm_rank *rank) {
+  struct tm_comm *self = mt_load_acquire(&rank->self); /* SE-1 acquire: its fields; pairs SE-2 */
+  return mt_likely(self != NULL) ? self : tm_comm_make_self();
+}
+
 /** @return the communicator of a handle, NULL: no valid one. */
 static inline struct tm_comm *tm_comm_in(const struct tm_rank *rank, MPI_Comm handle) {
   if (mt_likely(handle == MPI_COMM_WORLD)) return rank->world;
-  if (handle == MPI_COMM_SELF) return rank->self;
+  if (handle == MPI_COMM_SELF) return tm_comm_self(rank);
   if (!tm_handle_is_address(handle) || (uintptr_t)handle % _Alignof(struct tm_comm) != 0)
     return NULL;
   struct tm_comm *comm = (struct tm_comm *)handle;
@@ -102,6 +111,9 @@ MPI_Comm tm_comm_handle(const struct tm_comm *comm);
 /** The group handed over is the communicator's from then on; NULL remote: the same. @return
  * NULL: no memory. */
 struct tm_comm *tm_comm_new(uint64_t context, struct tm_group *group, struct tm_group *remote);
+/** The same in memory of zeroes that stays. @return false: no memory. */
+bool tm_comm_begin(struct tm_comm *comm, struct tm_rank *owner, uint64_t context,
+                   struct tm_group *group, struct tm_group *remote);
 /** The same for another rank than the caller's. */
 struct tm_comm *tm_comm_new_for(struct tm_rank *owner, uint64_t context, struct tm_group *group,
                                 struct tm_group *remote);

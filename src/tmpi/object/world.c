@@ -90,17 +90,61 @@ static bool start_parents(struct tm_rank *rank, struct tm_world *world) {
   return true;
 }
 
-/* The first world's context is 0, and all ranks' selves share 2: only the rank itself sends there.
- */
+/* Most programs never use it, and it would take a twentieth of a rank's memory and start. The first
+ * world's context is 0, and all ranks' selves share 2: only the rank itself sends there. Of two
+ * threads that make it at once the first one's counts. */
+struct tm_comm *tm_comm_make_self(void) {
+  struct tm_rank *rank = tm_rank_self();
+  struct tm_group *own = rank->world != NULL ? tm_group_new(1) : NULL;
+  if (own == NULL) return NULL;
+  own->ranks[0] = rank->number;
+  struct tm_comm *none = NULL,
+                 *self = new_comm(tm_world_of(rank->number), 2, own, NULL, "MPI_COMM_SELF");
+  if (self == NULL) {
+    tm_group_release(own);
+    return NULL;
+  }
+  self->lasting = true;
+  /* SE-2 acq_rel: its fields; pairs SE-1 SE-3 SE-4 */
+  if (mt_cas_acq_rel(&rank->self, &none, self)) return self;
+  self->lasting = false;
+  tm_comm_release(self);
+  /* SE-3 acquire: the other thread's, since a CAS that fails is relaxed; pairs SE-2 */
+  return mt_load_acquire(&rank->self);
+}
+
+/* [const] Zeroes: room for MPI_COMM_WORLD of each rank that the job begins with here. */
+static char *room;
+
+bool tm_worlds_start(int local) {
+  size_t size = sizeof(struct tm_comm);
+  room = calloc(1, (size_t)local * size + size); /* aligned_alloc() would have to write to it */
+  return room != NULL;
+}
+
+static struct tm_comm *room_of(const struct tm_rank *rank) {
+  char *first = room + (-(uintptr_t)room & (TM_LINE - 1));
+  return (void *)(first + (size_t)(rank->number - tm_job.first) * sizeof(struct tm_comm));
+}
+
+static bool start_first(struct tm_rank *rank) {
+  struct tm_comm *comm = room_of(rank);
+  tm_group_hold(tm_job.all);
+  if (!tm_comm_begin(comm, rank, 0, tm_job.all, NULL)) return false;
+  strcpy(comm->name, "MPI_COMM_WORLD");
+  rank->world = comm;
+  return true;
+}
+
+static bool start_spawned(struct tm_rank *rank, struct tm_world *world) {
+  tm_group_hold(world->group);
+  rank->world = new_comm(world, world->context, world->group, NULL, "MPI_COMM_WORLD");
+  return rank->world != NULL && tm_comm_self(rank) != NULL && start_parents(rank, world);
+}
+
 bool tm_world_start(struct tm_rank *rank) {
   struct tm_world *world = tm_world_of(rank->number);
-  struct tm_group *own = tm_group_new(1), *all = world != NULL ? world->group : tm_job.all;
-  if (own == NULL) return false;
-  own->ranks[0] = rank->number;
-  tm_group_hold(all);
-  rank->world = new_comm(world, world != NULL ? world->context : 0, all, NULL, "MPI_COMM_WORLD");
-  rank->self = new_comm(world, 2, own, NULL, "MPI_COMM_SELF");
-  if (rank->world == NULL || rank->self == NULL) return false;
-  rank->world->lasting = rank->self->lasting = true;
-  return world == NULL || start_parents(rank, world);
+  if (!(world != NULL ? start_spawned(rank, world) : start_first(rank))) return false;
+  rank->world->lasting = true;
+  return true;
 }

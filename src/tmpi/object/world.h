@@ -38,8 +38,11 @@ TM_EXPORT void tm_world_add(struct tm_world *world, const int *part);
 /** @return the world of a spawned rank; NULL: it began with the job. */
 TM_EXPORT struct tm_world *tm_world_of(int number);
 
-/** Makes MPI_COMM_WORLD and MPI_COMM_SELF for the calling rank, and a spawned one's communicator
- * with its parents. @return false: no memory. */
+/** Before ranks start: how many of the first world are here. @return false: no memory. */
+bool tm_worlds_start(int local);
+
+/** Makes MPI_COMM_WORLD for the calling rank, and a spawned one's communicator with its parents.
+ * @return false: no memory. */
 bool tm_world_start(struct tm_rank *rank);
 
 /** @return where the calling rank keeps its communicator with its parents; NULL: it has none. */

@@ -130,7 +130,8 @@ int tm_call_iflush(const char *call, struct tm_buffer_owner owner, MPI_Request *
   attr.detached = 1;
   if (flushing != NULL && request != NULL) {
     request->owner = tm_rank_self();
-    request->comm = holder.comm != NULL ? holder.comm : request->owner->self; /* for reports */
+    request->comm =
+        holder.comm != NULL ? holder.comm : tm_comm_self(request->owner); /* for reports */
     if (request->comm != NULL) tm_comm_hold(request->comm);
     request->source = MPI_ANY_SOURCE;
     request->tag = MPI_ANY_TAG;

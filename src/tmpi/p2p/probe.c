@@ -70,9 +70,12 @@ int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *mes
  * it was sent; its handler gets the errors. */
 static int get_message(const char *call, MPI_Message handle, struct tm_message **message,
                        struct tm_comm **comm) {
-  *comm = tm_enter(call)->self;
+  const struct tm_rank *rank = tm_enter(call);
   *message = NULL;
-  if (handle == MPI_MESSAGE_NO_PROC) return MPI_SUCCESS;
+  if (handle == MPI_MESSAGE_NO_PROC) {
+    *comm = tm_comm_self(rank);
+    return *comm != NULL ? MPI_SUCCESS : tm_fail_code(NULL, call, MPI_ERR_NO_MEM);
+  }
   struct tm_message *m = (struct tm_message *)handle;
   if (!tm_handle_is_address(handle) || m->magic != TM_MESSAGE_MAGIC)
     return tm_fail(NULL, call, MPI_ERR_REQUEST, "the message is %s",

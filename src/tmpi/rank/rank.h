@@ -110,7 +110,7 @@ struct tm_rank {
   uint32_t ended;              /* [atomic] its program has ended; relaxed, as stage */
   struct tm_token token;
   struct tm_worker worker;
-  struct tm_comm *self;  /* [rank] */
+  struct tm_comm *self;  /* [atomic] NULL: not used so far */
   struct tm_comm *comms; /* [lock:comms_ilock] all it has, for reports and checks */
   uint32_t comms_ilock;
   uint32_t comm_count;      /* [lock:comms_ilock] */

@@ -60,9 +60,11 @@ static const struct launcher_variable launcher_variables[TM_LAUNCHER_VARIABLES] 
     {"MPI_LOCALNRANKS", false, true},
 };
 
-/* [const] Their texts, each without the rank, which begins at [TEXT]; 0: it has none. */
+/* [const] Their texts, each without the rank, which begins at [TEXT]; 0: it has none, and all ranks
+ * that tmpirun starts have the same text. */
 static char templates[TM_LAUNCHER_VARIABLES][TM_LAUNCHER_TEXT];
 static size_t rank_at[TM_LAUNCHER_VARIABLES];
+static size_t own_texts; /* [const] bytes of those with a rank */
 
 /* @return the value in an entry NAME=VALUE of that name, or NULL. */
 static const char *value_of(const char *entry, const char *name, size_t length) {
@@ -80,9 +82,10 @@ static bool is_launcher_variable(const char *entry) {
 static void make_templates(void) {
   for (int i = 0; i < TM_LAUNCHER_VARIABLES; i++) {
     const struct launcher_variable *variable = &launcher_variables[i];
-    if (variable->is_rank)
+    if (variable->is_rank) {
       rank_at[i] = (size_t)snprintf(templates[i], TM_LAUNCHER_TEXT, "%s=", variable->name);
-    else
+      own_texts += rank_at[i] + TM_NUMBER_TEXT;
+    } else
       snprintf(templates[i], TM_LAUNCHER_TEXT, "%s=%d", variable->name,
                variable->is_local ? tm_job.local : tm_job.first_size);
   }
@@ -106,26 +109,40 @@ void tm_environment_start(void) {
 
 size_t tm_environment_room(void) { return TM_LAUNCHER_VARIABLES + first_count + 1; }
 
-/* Of a rank that was spawned: its number and the size are those of its own world. */
-static void fill_spawned(const struct tm_world *world, int number,
-                         char (*texts)[TM_LAUNCHER_TEXT]) {
-  for (int i = 0; i < TM_LAUNCHER_VARIABLES; i++)
-    snprintf(texts[i], TM_LAUNCHER_TEXT, "%s=%d", launcher_variables[i].name,
-             launcher_variables[i].is_rank ? number - world->first : world->group->size);
+/* The world of a rank that is spawned may not be there yet. */
+size_t tm_environment_texts(const struct tm_process *process) {
+  return process->number >= tm_job.first_size ? sizeof templates : own_texts;
 }
 
-char **tm_environment_fill(const struct tm_process *process, char **list,
-                           char (*texts)[TM_LAUNCHER_TEXT]) {
-  memcpy(texts, templates, sizeof templates);
-  for (int i = 0; i < TM_LAUNCHER_VARIABLES; i++) {
-    if (rank_at[i] != 0 && launcher_variables[i].is_local && tm_job.first > 0)
-      sprintf(texts[i] + rank_at[i], "%d", process->number - tm_job.first);
-    else if (rank_at[i] != 0)
-      memcpy(texts[i] + rank_at[i], process->name + TM_NUMBER_AT, TM_NUMBER_TEXT);
-    *list++ = texts[i];
+/* Of a rank that was spawned: its number and the size are those of its own world. */
+static void fill_spawned(const struct tm_world *world, int number, char **list, char *texts) {
+  for (int i = 0; i < TM_LAUNCHER_VARIABLES; i++, texts += TM_LAUNCHER_TEXT) {
+    snprintf(texts, TM_LAUNCHER_TEXT, "%s=%d", launcher_variables[i].name,
+             launcher_variables[i].is_rank ? number - world->first : world->group->size);
+    list[i] = texts;
   }
+}
+
+static void fill_first(const struct tm_process *process, char **list, char *texts) {
+  for (int i = 0; i < TM_LAUNCHER_VARIABLES; i++) {
+    list[i] = rank_at[i] == 0 ? templates[i] : texts;
+    if (rank_at[i] == 0) continue;
+    memcpy(texts, templates[i], rank_at[i]);
+    if (launcher_variables[i].is_local && tm_job.first > 0)
+      sprintf(texts + rank_at[i], "%d", process->number - tm_job.first);
+    else
+      memcpy(texts + rank_at[i], process->name + TM_NUMBER_AT, TM_NUMBER_TEXT);
+    texts += rank_at[i] + TM_NUMBER_TEXT;
+  }
+}
+
+char **tm_environment_fill(const struct tm_process *process, char **list, char *texts) {
   const struct tm_world *world = tm_world_of(process->number);
-  if (world != NULL) fill_spawned(world, process->number, texts);
+  if (world != NULL)
+    fill_spawned(world, process->number, list, texts);
+  else
+    fill_first(process, list, texts);
+  list += TM_LAUNCHER_VARIABLES;
   memcpy(list, first, (first_count + 1) * sizeof *list);
   return list + first_count + 1;
 }

@@ -54,11 +54,15 @@ struct tm_process *tm_process_of(int rank) { return &processes[rank]; }
 
 /* ---- the start of a rank */
 
+/* Of its environment: between its arguments' addresses and their texts. */
+static char *texts_of(const struct tm_process *process) {
+  return (char *)(process->argv + process->argc + 1);
+}
+
 /* What the kernel leaves on a new process's stack: argc, argv, environment, and a list of facts
  * of the kernel's, here empty. Each list ends with a NULL. */
 __attribute__((noreturn)) static void enter(struct tm_process *process) {
   enum { AUXILIARY = 2, END = 1, ARGC = 1 };
-  char texts[TM_LAUNCHER_VARIABLES][TM_LAUNCHER_TEXT];
   size_t words = ARGC + (size_t)process->argc + END + tm_environment_room() + AUXILIARY;
   char **block = __builtin_alloca_with_align((words + 2) * sizeof *block, 128);
   char **at = block;
@@ -66,7 +70,7 @@ __attribute__((noreturn)) static void enter(struct tm_process *process) {
   memcpy(at, process->argv, ((size_t)process->argc + 1) * sizeof *at);
   at += process->argc + 1;
   process->environment = at;
-  at = tm_environment_fill(process, at, texts);
+  at = tm_environment_fill(process, at, texts_of(process));
   at[0] = at[1] = NULL;
   mt_arch_enter_program(tm_program_entry(tm_the_program, process->number), block);
 }
@@ -90,17 +94,21 @@ void tm_process_run(struct tm_process *process, char *folder) {
 
 static void *run_rank(void *argument) { tm_process_run(argument, NULL); }
 
-/* Programs write to their arguments. */
-static char **copy_arguments(int argc, char **argv) {
-  char **copy = calloc((size_t)argc + 1, sizeof *copy);
-  for (int i = 0; copy != NULL && i < argc; i++) {
-    copy[i] = strdup(argv[i]);
-    if (copy[i] != NULL) continue;
-    while (i > 0) free(copy[--i]);
-    free(copy);
-    return NULL;
+/* Programs write to their arguments. As in a process, the texts follow each other. With those of
+ * the environment: on its stack they would take a page more of many ranks. */
+static bool copy_arguments(struct tm_process *process, int argc, char **argv) {
+  size_t bytes = ((size_t)argc + 1) * sizeof *argv + tm_environment_texts(process);
+  for (int i = 0; i < argc; i++) bytes += strlen(argv[i]) + 1;
+  process->argc = argc;
+  process->argv = malloc(bytes);
+  if (process->argv == NULL) return false;
+  char *text = texts_of(process) + tm_environment_texts(process);
+  for (int i = 0; i < argc; i++) {
+    process->argv[i] = text;
+    text = stpcpy(text, argv[i]) + 1;
   }
-  return copy;
+  process->argv[argc] = NULL;
+  return true;
 }
 
 /* snprintf() would be an eighth of a rank's start. */
@@ -118,13 +126,12 @@ bool tm_process_create(int number, int argc, char **argv, void *(*function)(void
                        void *argument) {
   struct tm_process *process = &processes[number];
   process->number = number;
-  process->argc = argc;
-  process->argv = copy_arguments(argc, argv);
   write_name(process);
   mltp_attr_t attr = MLTP_ATTR_INIT;
   attr.name = process->name;
   attr.fp_control = 1; /* otherwise one rank's rounding mode would change the sums of all */
-  return process->argv != NULL && mltp_create(&process->thread, &attr, function, argument) == 0;
+  return copy_arguments(process, argc, argv) &&
+         mltp_create(&process->thread, &attr, function, argument) == 0;
 }
 
 static bool start_rank(int number, const struct tm_parts *parts) {
@@ -207,13 +214,14 @@ int tm_launch(const struct tm_parts *parts) {
   tm_ends_add(ranks);
   /* a debugger sets its breakpoints in all copies before the first one runs */
   bool watched = tm_program_is_watched();
-  if (watched && !tm_program_place(tm_the_program, tm_job.first, ranks)) tm_job_abort(1);
+  if (watched && !tm_program_place(tm_the_program, tm_job.first, ranks, false)) tm_job_abort(1);
   tm_program_publish(tm_the_program, watched);
   uint64_t next = os_now() + PROGRESS_NS;
   for (int i = tm_job.first; i < end; i++) {
     int started = i - tm_job.first, count = end - i < PLACED_TOGETHER ? end - i : PLACED_TOGETHER;
     bool place = !watched && started % PLACED_TOGETHER == 0;
-    if ((place && !tm_program_place(tm_the_program, i, count)) || !start_rank(i, parts))
+    if ((place && !tm_program_place(tm_the_program, i, count, i + count < end)) ||
+        !start_rank(i, parts))
       tm_job_abort(1);
     if (i % 16 == 0) print_progress(started, &next);
   }

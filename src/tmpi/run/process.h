@@ -127,10 +127,12 @@ void tm_environment_start(void);
 /** @return how many words the environment of a rank has at its start, the last one NULL. */
 size_t tm_environment_room(void);
 
-/** Writes these words to the list, TM_LAUNCHER_VARIABLES of them with texts of the rank's own.
- * @return the list behind the last one. */
-char **tm_environment_fill(const struct tm_process *process, char **list,
-                           char (*texts)[TM_LAUNCHER_TEXT]);
+/** @return how many bytes the texts take that only this rank has. */
+size_t tm_environment_texts(const struct tm_process *process);
+
+/** Writes these words to the list, and the rank's own texts to theirs. @return the list behind the
+ * last word. */
+char **tm_environment_fill(const struct tm_process *process, char **list, char *texts);
 
 /** @return the environment of a rank, whose libraries have been started. */
 char **tm_process_environment(const struct tm_process *process);

@@ -172,7 +172,7 @@ static int put(int rank, int fd, int what) {
 
 void tm_streams_end(int rank) {
   for (int fd = 0; fd < NUMBERS && own != NULL; fd++) {
-    int old = put(rank, fd, SHARED);
+    int old = own_of(rank, fd) != SHARED ? put(rank, fd, SHARED) : SHARED;
     if (old >= 0) close(old);
     own[rank].stream[fd] = NULL;
   }

@@ -214,9 +214,11 @@ static mode_t umask_rank(mode_t mask) {
   return old;
 }
 
-/* A handler of the rank may be running on another rank's kernel thread. */
+/* A handler of the rank may be running on another rank's kernel thread. Where no rank has changed
+ * anything, what they have is memory that nobody has touched, and stays so. */
 void tm_carry_end(int rank) {
   struct tm_carried *carried = &all[rank];
+  if (mt_load_relaxed(&hooked) == 0) return;
   int folder = carried->folder;
   mt_store_relaxed(&carried->folder, 0);
   mt_store_relaxed(&carried->locale, NULL);
