@@ -155,6 +155,7 @@ class Project(unittest.TestCase):
         said = self.run_tool(1, "--seed", "2", "--again", "1", "--table", self.root / "page.md")
         self.assertIn("of 1 mutants survived", said)
         self.assertIn("seed 1 again: 1 of 11 mutants survived", said)
+        self.assertEqual(said.splitlines()[-2:], self.run_tool(1, "--seed", "2", "--again", "1", "--report").splitlines())
         self.assertIn("Seed 1, whose survivors met new tests", (self.root / "page.md").read_text(encoding="utf-8"))
 
 

@@ -40,6 +40,7 @@ def parse_arguments():
     parser.add_argument("--pause", type=pathlib.Path, metavar="FILE", help="run no test while this file exists")
     parser.add_argument("--root", type=pathlib.Path, default=ROOT, help="the tree (%(default)s)")
     parser.add_argument("--out", type=pathlib.Path, metavar="FOLDER", help="copy and results (ROOT/build/mutate)")
+    parser.add_argument("--report", action="store_true", help="judge nothing, report what is known")
     parser.add_argument("--table", type=pathlib.Path, metavar="FILE", help="also write the results as a page")
     options = parser.parse_args()
     if options.count < 1:
@@ -107,8 +108,10 @@ class Book:
         return self.classified(self.results[name] for name in names if name in self.results)
 
     def classified(self, results):
-        return [r | dict(zip(("class", "reason"), self.classes.get(r["name"], ("missed", "")), strict=True))
-                if r["verdict"] == "survived" else r for r in results]
+        def of(r):
+            kind, reason = self.classes.get(r["name"], ("open" if r["left"] else "missed", ""))
+            return r | {"class": kind, "reason": reason} if r["verdict"] == "survived" else r
+        return list(map(of, results))
 
     def again(self, earlier):
         """The results of an earlier run, with what was found of its survivors since."""
@@ -177,6 +180,28 @@ def judge_all(mutants, woven, book, court, options, drawn):
         book.judged(mutant, tests, outcome, met)
 
 
+def choose(drawn, options, book, woven, place):
+    """The drawn mutants, and the others, which do not count."""
+    known = book.kinds() | woven.kinds(book)
+    try:
+        mutants, others = drawn.choose(options.count, known)
+    except RuntimeError:  # headers are not made yet
+        place.ninja(check=True)
+        mutants, others = drawn.choose(options.count, known)
+    for name, file, site, kind in others:
+        if name not in book.results:
+            book.enter(name, file, site, kind)
+    return mutants, others
+
+
+def report(results, again, options, commit):
+    print(page.summary(results))
+    if again:
+        print(f"seed {options.again} again: {page.summary(again)}")
+    if options.table:
+        options.table.write_text(page.page(results, again, options, commit), encoding="utf-8")
+
+
 def main():
     options = parse_arguments()
     folder = (options.out or options.root / "build" / "mutate").resolve()
@@ -184,38 +209,26 @@ def main():
     place = lab.Lab(options.root.resolve(), folder, options.jobs)
     book = Book(folder, options.seed, place)
     woven = Woven(folder / "woven.json")
+    earlier = last_lines(folder / f"{options.again}.jsonl") if options.again else {}
     try:
-        place.prepare(woven.texts)
+        if not options.report:
+            place.prepare(woven.texts)
         drawn = draw.Draw(place, folder, options.seed, options.path)
-        try:
-            mutants, others = drawn.choose(options.count, book.kinds() | woven.kinds(book))
-        except RuntimeError:  # headers are not made yet
+        mutants, others = choose(drawn, options, book, woven, place)
+        if not options.report:
+            names = {name for name, r in earlier.items() if r["verdict"] == "survived"} - {mutant.name for mutant in mutants}
+            tried = mutants + drawn.named(names, len(mutants) + 1)
+            woven.renew(drawn, tried, book)
+            place.prepare(woven.texts)
+            print(f"building {len(tried)} mutants, {len(woven.alone)} of them later and alone", flush=True)
             place.ninja(check=True)
-            mutants, others = drawn.choose(options.count, book.kinds() | woven.kinds(book))
-        for name, file, site, kind in others:
-            if name not in book.results:
-                book.enter(name, file, site, kind)
-        earlier = last_lines(folder / f"{options.again}.jsonl") if options.again else {}
-        names = {name for name, r in earlier.items() if r["verdict"] == "survived"} - {mutant.name for mutant in mutants}
-        tried = mutants + drawn.named(names, len(mutants) + 1)
-        woven.renew(drawn, tried, book)
-        place.prepare(woven.texts)
-        print(f"building {len(tried)} mutants, {len(woven.alone)} of them later and alone", flush=True)
-        place.ninja(check=True)
+            court = judge.Judge(place.build, folder, options.jobs, options.pause)
+            judge_all(tried, woven, book, court, options, drawn)
     except subprocess.CalledProcessError as error:
         sys.exit(f"mutate: the tree cannot be built: {error} (see {place.build}/mutate-build.log)")
-    court = judge.Judge(place.build, folder, options.jobs, options.pause)
-    try:
-        judge_all(tried, woven, book, court, options, drawn)
     except RuntimeError as error:
         sys.exit(f"mutate: {error}")
-    results = book.final(mutants, others)
-    print(page.summary(results))
-    again = book.again(earlier)
-    if again:
-        print(f"seed {options.again} again: {page.summary(again)}")
-    if options.table:
-        options.table.write_text(page.page(results, again, options), encoding="utf-8")
+    report(book.final(mutants, others), book.again(earlier), options, book.commit)
     return 0
 
 

@@ -7,7 +7,8 @@ import time
 
 COUNTED = ("killed", "survived")
 CLASSES = {
-    "missed": "no test has found it; one may be missing, or the tests that would find it have not run",
+    "missed": "all tests that reach it pass with it; one may be missing",
+    "open": "some tests that reach it have not run with it, since the time was over",
     "equivalent": "no program can see the change",
     "costs": "the results are the same, and come later or take more memory",
     "chance": "it opens a race or weakens an order that a test meets by chance; models and sanitizers judge it",
@@ -69,19 +70,20 @@ def survivors(results):
     return table(("place", "operator", "was", "becomes", "class", "why, or tests"), sorted(rows, key=lambda row: (row[4], row[0])))
 
 
-def page(results, again, options):
-    """The results as Markdown. again: results of an earlier seed, whose survivors were tried again."""
+def page(results, again, options, commit):
+    """The results as Markdown. again: results of an earlier seed, whose survivors were tried again. commit: of the tree,
+    whose files are the ones that were judged."""
     model = next((line.split(":")[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
                   if line.startswith("model name")), "unknown")
     counted = [r for r in results if r["verdict"] in COUNTED]
-    commits = sorted({r["commit"] for r in counted})
     command = f"./dev mutate {options.count} --seed {options.seed}" + (f" --again {options.again}" if options.again else "")
     lines = ["<!-- SPDX-License-Identifier: Apache-2.0 -->", "<!-- Written by ./dev mutate; do not edit. Run it again instead. -->",
              "# Random mutants", "",
              f"`{command} --table FILE` writes this page from its results. A mutant is one change of the C code below `{options.path}`, "
              "drawn at random; it is killed when a test fails with it, passes without it at once, and fails with it again.", "",
              summary(results), "",
-             *table(("judged", ""), [("commit", ", ".join(commits)), ("seed", options.seed), ("processor", model),
+             *table(("judged", ""), [("commit", f"{commit}: the files are as they were judged"), ("seed", options.seed),
+                                     ("mutants", f"{len(counted)} of {options.count} judged"), ("processor", model),
                                      ("written", time.strftime("%Y-%m-%d", time.gmtime()))]),
              *rooms(counted), "## Survivors", "",
              *(f"- **{name}**: {meaning}." for name, meaning in CLASSES.items()), "",
