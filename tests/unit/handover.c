@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "core/life/end.h"
@@ -53,6 +54,21 @@ static void blocked_vps_are_replaced(void) {
   for (int i = 0; i < READERS; i++) mltp_join(readers[i], NULL);
   mltp_join(writer, NULL);
   for (int i = 0; i < 2 * READERS; i++) close(pipes[i / 2].ends[i % 2]);
+}
+
+static void replace_in_child(void) {
+  if (mltp_init(0) != 0) _exit(1);
+  blocked_vps_are_replaced();
+  if (mltp_finalize() != 0) _exit(2);
+}
+
+/* Only a VP that cannot be replaced is worth a message. */
+static void replaced_vps_are_not_reported(void) {
+  static struct outcome outcome;
+  static const char *const settings[] = {NULL};
+  run_child(&outcome, replace_in_child, settings);
+  CHECK_EQUAL(outcome.status, 0);
+  CHECK(strstr(outcome.said, "blocked in the kernel") == NULL);
 }
 
 static atomic_int flag;
@@ -274,7 +290,7 @@ int main(void) {
       TEST(sleeping_vps_leave_it_asleep),       TEST(yielding_vps_leave_it_asleep),
       TEST(blocked_vps_are_replaced),           TEST_BARE(spinners_are_joined_by_others),
       TEST_BARE(main_goes_home_to_a_caught_vp), TEST(company_is_as_large_as_those_that_compute),
-      TEST(sleeping_vps_take_a_lone_thread),
+      TEST(sleeping_vps_take_a_lone_thread),    TEST_BARE(replaced_vps_are_not_reported),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
