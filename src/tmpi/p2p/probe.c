@@ -71,6 +71,7 @@ int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *mes
 static int get_message(const char *call, MPI_Message handle, struct tm_message **message,
                        struct tm_comm **comm) {
   const struct tm_rank *rank = tm_enter(call);
+  *comm = rank->world;
   *message = NULL;
   if (handle == MPI_MESSAGE_NO_PROC) {
     *comm = tm_comm_self(rank);
