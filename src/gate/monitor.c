@@ -6,8 +6,9 @@
  * A tick in which no permit changed hands: a thread with a permit that sleeps in the kernel is
  * caught, and its permit goes to the next. If all of them run on, the first that makes a call gives
  * way. If none does for a slice, one thread more runs beside them, and the kernel shares the CPUs,
- * so a thread that spins until another stores a word does not wait forever. At its next call
- * through the gate a thread gives way again.
+ * so a thread that spins until another stores a word does not wait forever. That thread gives way
+ * again at its next call through the gate. Where threads spin again and again, slices are short,
+ * and all threads run that are ready: the one that spins may need each of them.
  *
  * It ends with the last thread of the program: libc ends a process when its last thread does.
  *
@@ -159,12 +160,20 @@ static void begin_stall(struct stall *stall, uint64_t now) {
   if (gt_seeded) stall->cpu_since = os_cpu_time(); /* the kernel adds up all threads for it */
 }
 
-/* What has to pass without a turn before one more thread runs: less if one that spins has the only
- * permit. A seeded run waits for CPU time, since a loaded machine may not run the thread. */
+/* @return whether threads spin for one another again and again. [monitor] */
+static bool all_spin(void) { return ask_ns < ASK_NS / 4; }
+
+/* What has to pass without a turn before others run, too: less if a thread that spins has the only
+ * permit. */
+static uint64_t slice_ns(const struct stall *stall) {
+  return stall->alone && all_spin() ? ask_ns : SLICE_NS;
+}
+
+/* A seeded run waits for CPU time, since a loaded machine may not run the thread. */
 static bool is_over(const struct stall *stall, uint64_t now) {
-  uint64_t slice = stall->alone && 5 * ask_ns < SLICE_NS ? 5 * ask_ns : SLICE_NS;
   uint64_t seeded = gt_step_is_on() ? (uint64_t)STEPPED * SEEDED_NS : SEEDED_NS;
-  return gt_seeded ? os_cpu_time() - stall->cpu_since > seeded : now - stall->since >= slice;
+  if (gt_seeded) return os_cpu_time() - stall->cpu_since > seeded;
+  return now - stall->since >= slice_ns(stall);
 }
 
 /* @return whether a thread has kept its permit while others gave way. Under gt_lock. */
@@ -207,12 +216,12 @@ static bool look(struct gt_thread *me, struct stall *stall, uint64_t now) {
   return on;
 }
 
-/* One thread more runs, until a running thread gives way. If others have come and gone meanwhile
- * one by one, all turns are given here: look() sees none. */
-static void let_one_more_run(struct gt_thread *me, struct stall *stall, uint64_t now) {
+/* One thread more runs, or all of them, until their next calls. If others have come and gone
+ * meanwhile one by one, all turns are given here: look() sees none. */
+static void let_others_run(struct gt_thread *me, struct stall *stall, uint64_t now) {
   gt_lock(me);
   bool stays = stall->asked && one_stays();
-  if (gt_gate.queue.first != NULL) gt_gate.extra++;
+  if (gt_gate.queue.first != NULL) gt_gate.extra += all_spin() ? gt_gate.ready : 1;
   gt_grant();
   begin_stall(stall, now);
   stall->asked = true;
@@ -239,10 +248,10 @@ static void watch(struct gt_thread *me) {
     now = os_now();
     mt_client_look(now);
     if (!look(me, &stall, now)) break;
-    if (now - stall.looked_at < (gt_seeded ? SEEDED_TICKS * TICK_NS : TICK_NS)) continue;
-    stall.looked_at = now;
-    if (catch_blocked(me) || !is_over(&stall, now)) continue;
-    let_one_more_run(me, &stall, now);
+    bool looks = now - stall.looked_at >= (gt_seeded ? SEEDED_TICKS * TICK_NS : TICK_NS);
+    if (looks) stall.looked_at = now;
+    if ((looks && catch_blocked(me)) || (gt_seeded && !looks)) continue;
+    if (is_over(&stall, now)) let_others_run(me, &stall, now);
   }
 }
 

@@ -154,6 +154,7 @@ static void run(struct gt_thread *t) {
   t->gave_way = false;
   t->counted = t->priority == 0;
   gt_gate.running += t->counted;
+  t->besides = gt_gate.running > gt_gate.permits;
   t->turn = ++gt_gate.turns;
   gt_gate.due = false;
   if (t != &gt_me) mt_store_relaxed(&t->away, 1);
@@ -339,11 +340,12 @@ void gt_attend(struct gt_thread *me, const char *call) {
   gt_lock(me);
   follow();
   bool shrunk = gt_gate.running > gt_gate.permits + gt_gate.extra;
-  bool shared = gt_gate.running > gt_gate.permits || gt_gate.due;
-  bool shares = shared && gt_gate.queue.first != NULL;
+  bool asked = gt_gate.due && gt_gate.queue.first != NULL;
+  /* It made progress, and the one that keeps the permit may have spun for that. */
+  bool besides = me->besides && gt_gate.running > gt_gate.permits;
   gt_gate.due = false;
   bool caught = me->state == GT_CAUGHT;
-  bool gives = caught || ((shrunk || shares) && me->counted);
+  bool gives = caught || ((shrunk || asked || besides) && me->counted);
   me->gave_way = gives && !caught;
   if (gives)
     gt_release(me, GT_READY);

@@ -9,6 +9,9 @@
  *   crowd read     threads block in read(2) until the last one writes
  *   crowd ask      one thread asks another again and again, and spins until it has the answer,
  *                  until some of the last 32 answers came much sooner than a slice of 10 ms
+ *   crowd team     one thread asks three others at once, again and again, and spins until it has
+ *                  all answers; they spin, too, and call now and then. Until some of the last 32
+ *                  rounds took much less CPU time than three slices
  *   crowd stray    two threads take long turns beside one that slept in a call which is none of the
  *                  gate's, and then spins until they have had all of theirs
  *   crowd talk     two threads talk over sockets, waiting in one call after the other, and each
@@ -46,7 +49,10 @@ enum {
   TURN_NS = 10000000,
   SOME_TURNS = 10,
   ALL_TURNS = 30,
-  SLOW_NS = 100000
+  SLOW_NS = 100000,
+  TEAM = 4,
+  LOOKS = 100000, /* of one that answers, between two calls */
+  ROUND_NS = 2000000
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -62,6 +68,12 @@ static struct {
 static long now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static long cpu_time(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
   return t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
@@ -135,6 +147,32 @@ static void *answer(void *arg) {
     int expected = answers;
     __atomic_compare_exchange_n(&word, &expected, answers + 1, 0, __ATOMIC_RELEASE,
                                 __ATOMIC_RELAXED);
+  }
+  return arg;
+}
+
+static int answers_of_all;
+
+static void *ask_team(void *arg) {
+  unsigned soon = 0; /* a bit for each of the last rounds */
+  for (int round = 1; __builtin_popcount(soon) < SOON; round++) {
+    long begin = cpu_time();
+    __atomic_store_n(&word, round, __ATOMIC_RELEASE);
+    while (__atomic_load_n(&answers_of_all, __ATOMIC_ACQUIRE) < (TEAM - 1) * round) continue;
+    soon = soon << 1 | (cpu_time() - begin < ROUND_NS);
+  }
+  __atomic_store_n(&word, -1, __ATOMIC_RELEASE);
+  return arg;
+}
+
+static void *answer_in_team(void *arg) {
+  for (int answered = 0, asked = 0; asked >= 0;) {
+    for (int i = 0; i < LOOKS && asked == answered; i++)
+      asked = __atomic_load_n(&word, __ATOMIC_ACQUIRE);
+    if (asked > answered) __atomic_fetch_add(&answers_of_all, 1, __ATOMIC_RELEASE);
+    answered = asked;
+    pthread_mutex_lock(&mutex);
+    pthread_mutex_unlock(&mutex);
   }
   return arg;
 }
@@ -259,6 +297,7 @@ int main(int argc, char **argv) {
   void *(*first)(void *) = compute, *(*last)(void *) = compute;
   pthread_t threads[THREADS];
   int count = strcmp(what, "ask") == 0 || strcmp(what, "talk") == 0 ? 2 : THREADS;
+  if (strcmp(what, "team") == 0) first = answer_in_team, last = ask_team, count = TEAM;
   if (strcmp(what, "stray") == 0) first = take_turns, last = stray, count = 3;
   if (pipe(ends) != 0 || sem_init(&question, 0, 0) != 0) return 1;
   if (socketpair(AF_UNIX, SOCK_STREAM, 0, talk) != 0) return 1;

@@ -86,6 +86,11 @@ def spinning_has_short_slices():
         gated(permits, CROWD, "stray")
 
 
+def a_team_spins():
+    """A thread that spins until three others have answered does not wait a slice for each of them."""
+    gated(1, CROWD, "team")
+
+
 def calls_lend_permits():
     """A thread that waits in a call for another's answer has it sooner than the monitor could take the permit."""
     gated(1, CROWD, "talk")
@@ -121,7 +126,7 @@ def children_have_threads():
 
 if __name__ == "__main__":
     for test in (objects, no_call_stops_others, as_many_as_permits, all_have_turns, nobody_is_stranded,
-                 spinning_has_short_slices, calls_lend_permits, each_call_lends, no_wake_is_lost, priorities_count,
-                 children_have_threads):
+                 spinning_has_short_slices, a_team_spins, calls_lend_permits, each_call_lends,
+                 no_wake_is_lost, priorities_count, children_have_threads):
         test()
         print(f"gated.py: {test.__name__}: passed")
