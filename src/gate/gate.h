@@ -128,6 +128,7 @@ struct gt_gate {
   uint64_t turns;          /**< [lock] permits given so far, and other progress */
   bool due;                /**< [lock] permits stayed for a slice: the next call gives way */
   bool joined;             /**< [const] to mltpd */
+  bool aside;              /**< [lock] all threads have permits (aside.h) */
   struct gt_queue queue;   /**< [lock] ready threads */
   struct gt_thread *all;   /**< [lock] */
   struct gt_thread *runs;  /**< [lock] in RUNS; there are few, and all may be thousands */

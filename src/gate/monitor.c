@@ -18,6 +18,7 @@
 
 #include "base/log.h"
 #include "base/options.h"
+#include "gate/aside.h"
 #include "gate/lot.h"
 #include "gate/next.h"
 #include "gate/seed.h"
@@ -38,14 +39,19 @@ enum {
   STAYED = 2 /* turns of others */
 };
 
+/* What the monitor does. RESTS: no thread is ready. STANDS_ASIDE: all have permits, for a time. */
+enum duty { RESTS, WATCHES, STANDS_ASIDE };
+
 static uint64_t ask_ns = ASK_NS; /* [monitor] without a turn, before a call is asked to give way */
-static uint32_t watching;        /* [atomic] futex: 1: the monitor is to watch */
+static uint32_t watching;        /* [atomic] futex: enum duty; written under lock */
+static uint64_t aside_until;     /* [monitor] */
 static bool wanted;              /* [lock] it must be woken, or started */
 static bool started;             /* [owner] of the last gt_monitor_take() */
 
 void gt_monitor_watch(void) {
-  if (mt_load_relaxed(&watching) != 0 || mt_options.monitor == 0) return;
-  mt_store_relaxed(&watching, 1);
+  if (mt_load_relaxed(&watching) == WATCHES || mt_options.monitor == 0) return;
+  mt_store_relaxed(&watching, WATCHES);
+  gt_aside_watch();
   wanted = true;
 }
 
@@ -200,20 +206,36 @@ static void adapt(bool spins) {
   if (ask_ns > ASK_NS) ask_ns = ASK_NS;
 }
 
-/* @return whether threads are still ready. */
-static bool look(struct gt_thread *me, struct stall *stall, uint64_t now) {
+/* Under gt_lock. */
+static void stand_aside(uint64_t now, uint64_t until) {
+  aside_until = until;
+  mt_store_relaxed(&watching, STANDS_ASIDE);
+  gt_aside_begin(now);
+}
+
+static void end_aside(struct gt_thread *me) {
+  gt_lock(me);
+  gt_aside_end();
+  if (mt_load_relaxed(&watching) == STANDS_ASIDE) mt_store_relaxed(&watching, RESTS);
+  gt_unlock(me);
+}
+
+/* passed: since the last look. @return whether the watch continues: threads are still ready. */
+static bool look(struct gt_thread *me, struct stall *stall, uint64_t now, uint64_t passed) {
   gt_lock(me);
   bool on = gt_gate.queue.first != NULL, turned = stall->turns != gt_gate.turns;
   bool asked = turned && stall->asked, stays = asked && one_stays();
-  if (!on) mt_store_relaxed(&watching, 0);
+  if (!on) mt_store_relaxed(&watching, RESTS);
   if (on && turned) gt_grant(); /* the daemon's grant may have grown */
+  uint64_t aside = gt_aside_look(passed);
+  if (aside > 0) stand_aside(now, now + aside);
   calm = !turned && !all_have_run ? 0 : calm < CALM_MOST ? calm + 1 : CALM_MOST;
   if (turned) begin_stall(stall, now);
   if (on && !gt_seeded && now - stall->since >= ask_ns) gt_gate.due = stall->asked = true;
   stall->alone = gt_gate.permits == 1;
   gt_unlock(me);
   if (asked) adapt(stays || one_came_back(me));
-  return on;
+  return on && aside == 0;
 }
 
 /* One thread more runs, or all of them, until their next calls. If others have come and gone
@@ -241,17 +263,30 @@ static uint64_t tick_ns(const struct stall *stall, uint64_t now) {
 
 /* Watches until no thread is ready. */
 static void watch(struct gt_thread *me) {
-  uint64_t now = os_now();
+  uint64_t now = os_now(), before;
   struct stall stall = {.since = now};
   for (;;) {
+    before = now;
     os_nap(tick_ns(&stall, now));
     now = os_now();
     mt_client_look(now);
-    if (!look(me, &stall, now)) break;
+    if (!look(me, &stall, now, now - before)) break;
     bool looks = now - stall.looked_at >= (gt_seeded ? SEEDED_TICKS * TICK_NS : TICK_NS);
     if (looks) stall.looked_at = now;
     if ((looks && catch_blocked(me)) || (gt_seeded && !looks)) continue;
     if (is_over(&stall, now)) let_others_run(me, &stall, now);
+  }
+}
+
+/* Waits until threads are ready. */
+static void await_duty(struct gt_thread *me) {
+  for (;;) {
+    uint32_t duty = mt_load_relaxed(&watching);
+    if (duty == WATCHES) return;
+    struct timespec until = {(time_t)(aside_until / 1000000000), (long)(aside_until % 1000000000)};
+    int error =
+        gt_futex_wait(&watching, duty, CLOCK_MONOTONIC, duty == STANDS_ASIDE ? &until : NULL);
+    if (error == ETIMEDOUT) end_aside(me);
   }
 }
 
@@ -260,7 +295,7 @@ static void *monitor(void *unused) {
   struct gt_thread *me = &gt_me;
   me->state = GT_ENDED;
   do {
-    while (mt_load_relaxed(&watching) == 0) gt_futex_wait(&watching, 0, CLOCK_MONOTONIC, NULL);
+    await_duty(me);
     watch(me);
   } while (mt_load_relaxed(&gt_gate.threads) > 0);
   return unused;
@@ -277,7 +312,7 @@ static void start(void) {
   started = gt_next.create(&thread, &attr, monitor, NULL) == 0;
   pthread_attr_destroy(&attr);
   gt_next.set_mask(SIG_SETMASK, &old, NULL);
-  if (!started) mt_store_relaxed(&watching, 0); /* the next ready thread tries again */
+  if (!started) mt_store_relaxed(&watching, RESTS); /* the next ready thread tries again */
 }
 
 void gt_monitor_wake(void) {
@@ -289,5 +324,5 @@ void gt_monitor_wake(void) {
 
 void gt_monitor_forget(void) {
   started = wanted = false;
-  watching = 0;
+  watching = RESTS;
 }

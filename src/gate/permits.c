@@ -10,6 +10,7 @@
 
 #include "base/ilock.h"
 #include "coord/client.h"
+#include "gate/aside.h"
 #include "gate/gate.h"
 #include "gate/lot.h"
 #include "gate/seed.h"
@@ -40,11 +41,14 @@ static void set_attend(void) {
   mt_store_relaxed(&gt_gate.attend, gt_seeded || over);
 }
 
+static uint32_t at_most(int threads) {
+  return (uint32_t)(threads < gt_gate.most ? threads : gt_gate.most);
+}
+
 static void report(void) {
   if (!gt_gate.joined) return;
   int demand = gt_gate.running + gt_gate.ready;
-  if (demand > gt_gate.most) demand = gt_gate.most;
-  due.ring |= mt_client_report((uint32_t)gt_gate.running, (uint32_t)demand);
+  due.ring |= mt_client_report(at_most(gt_gate.running), at_most(demand));
 }
 
 /* A handler of the program's may run between any two instructions: `locked` covers all of it. */
@@ -156,6 +160,7 @@ static void run(struct gt_thread *t) {
   gt_gate.running += t->counted;
   t->besides = gt_gate.running > gt_gate.permits;
   t->turn = ++gt_gate.turns;
+  gt_aside_turn();
   gt_gate.due = false;
   if (t != &gt_me) mt_store_relaxed(&t->away, 1);
   /* GT-3 seq_cst: how its wait ended; pairs GT-4 GT-5 GT-22 */
@@ -171,6 +176,7 @@ static void run(struct gt_thread *t) {
 static void follow(void) {
   if (!gt_gate.joined || !mt_client_changed()) return;
   uint32_t granted = mt_client_follow();
+  gt_aside_end();
   gt_gate.permits = granted < (uint32_t)gt_gate.most ? (int)granted : gt_gate.most;
 }
 

@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "base/unknown_options.h"
+#include "gate/aside.h"
 #include "gate/layout.h"
 #include "gate/lot.h"
 #include "gate/next.h"
@@ -184,7 +185,7 @@ static void in_child(void) {
   mt_client_forget();
   gt_monitor_forget();
   gt_seed_forget();
-  gt_gate.joined = false;
+  gt_gate.joined = gt_gate.aside = false;
   gt_gate.permits = gt_gate.most;
   joins_later = !gt_seeded;
   if (gt_me.state != GT_NEW && gt_me.state != GT_ENDED) {
@@ -215,6 +216,7 @@ __attribute__((constructor)) static void start(void) {
   mt_options_warn_of_unknown();
   gt_gate.permits = gt_gate.most = mt_options.vps > 0 ? (int)mt_options.vps : os_cpus();
   if (gt_seed_start() != 0) _exit(EXIT_REFUSED);
+  gt_aside_allowed = mt_options.vps == 0 && !gt_seeded;
   if (!gt_seeded) join_daemon();
   if (gt_seeded && getenv("MLTP_ACCESSES") != NULL) {
     int error = gt_step_start();

@@ -12,6 +12,8 @@
  *   crowd team     one thread asks three others at once, again and again, and spins until it has
  *                  all answers; they spin, too, and call now and then. Until some of the last 32
  *                  rounds took much less CPU time than three slices
+ *   crowd aside    eight threads that compute for long between two locks, until all of them do so
+ *                  at the same time
  *   crowd stray    two threads take long turns beside one that slept in a call which is none of the
  *                  gate's, and then spins until they have had all of theirs
  *   crowd talk     two threads talk over sockets, waiting in one call after the other, and each
@@ -52,7 +54,8 @@ enum {
   SLOW_NS = 100000,
   TEAM = 4,
   LOOKS = 100000, /* of one that answers, between two calls */
-  ROUND_NS = 2000000
+  ROUND_NS = 2000000,
+  LONG_NS = 4000000
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -103,6 +106,18 @@ static void *compute_in_turns(void *arg) {
   compute_once();
   __atomic_fetch_add(&word, 1, __ATOMIC_RELAXED);
   while (__atomic_load_n(&word, __ATOMIC_RELAXED) < THREADS) compute_once();
+  return arg;
+}
+
+static void *compute_long(void *arg) {
+  while (__atomic_load_n(&word, __ATOMIC_RELAXED) == 0) {
+    int beside = __atomic_fetch_add(&computing, 1, __ATOMIC_RELAXED);
+    if (beside + 1 == THREADS) __atomic_store_n(&word, 1, __ATOMIC_RELAXED);
+    for (long end = now() + LONG_NS; now() < end;) continue;
+    __atomic_fetch_sub(&computing, 1, __ATOMIC_RELAXED);
+    pthread_mutex_lock(&mutex);
+    pthread_mutex_unlock(&mutex);
+  }
   return arg;
 }
 
@@ -298,6 +313,7 @@ int main(int argc, char **argv) {
   pthread_t threads[THREADS];
   int count = strcmp(what, "ask") == 0 || strcmp(what, "talk") == 0 ? 2 : THREADS;
   if (strcmp(what, "team") == 0) first = answer_in_team, last = ask_team, count = TEAM;
+  if (strcmp(what, "aside") == 0) first = last = compute_long;
   if (strcmp(what, "stray") == 0) first = take_turns, last = stray, count = 3;
   if (pipe(ends) != 0 || sem_init(&question, 0, 0) != 0) return 1;
   if (socketpair(AF_UNIX, SOCK_STREAM, 0, talk) != 0) return 1;

@@ -34,8 +34,12 @@ LENDING = pathlib.Path(__file__).resolve().parents[2] / "src/gate/calls.c"
 
 
 def gated(permits, *words, seed=(), monitor="auto"):
-    """Runs a program with a number of permits, replayed from a seed if there is one; returns its output."""
-    environment = {**os.environ, "MLTP_COORDINATOR": "off", "MLTP_VPS": str(permits), "MLTP_MONITOR": monitor}
+    """Runs a program with a number of permits, replayed from a seed if there is one; returns its output. None: the number is
+    not given."""
+    environment = {**os.environ, "MLTP_COORDINATOR": "off", "MLTP_MONITOR": monitor}
+    environment.pop("MLTP_VPS", None)
+    if permits is not None:
+        environment["MLTP_VPS"] = str(permits)
     ended = subprocess.run([MLTP, "run", "--threads", *seed, "--", *words], text=True, capture_output=True,
                            check=False, env=environment, timeout=HANG_S)
     assert ended.returncode == 0 and ended.stderr == "", (permits, words, monitor, ended)
@@ -91,6 +95,11 @@ def a_team_spins():
     gated(1, CROWD, "team")
 
 
+def the_gate_stands_aside():
+    """Without a number of permits, threads that compute for long between their calls all run at the same time."""
+    gated(None, CROWD, "aside")
+
+
 def calls_lend_permits():
     """A thread that waits in a call for another's answer has it sooner than the monitor could take the permit."""
     gated(1, CROWD, "talk")
@@ -126,7 +135,7 @@ def children_have_threads():
 
 if __name__ == "__main__":
     for test in (objects, no_call_stops_others, as_many_as_permits, all_have_turns, nobody_is_stranded,
-                 spinning_has_short_slices, a_team_spins, calls_lend_permits, each_call_lends,
+                 spinning_has_short_slices, a_team_spins, the_gate_stands_aside, calls_lend_permits, each_call_lends,
                  no_wake_is_lost, priorities_count, children_have_threads):
         test()
         print(f"gated.py: {test.__name__}: passed")
