@@ -14,12 +14,9 @@
 #include "core/wait/park.h"
 #include "instrument/probes.h"
 
-void mt_end(struct mltp_thread *self, void *result) {
-  MT_PROBE2(end, self, self->id);
-  if (mt_load_relaxed(&self->detached) == MT_BORN_DETACHED) {
-    mt_descriptor_free(mt_here(), self);
-    return;
-  }
+/* Others may join it. vp: the caller's. */
+__attribute__((noinline)) static void end_joinable(struct mt_vp *vp, struct mltp_thread *self,
+                                                   void *result) {
   mt_ilock_lock(&self->ilock);
   uint8_t detached = mt_load_relaxed(&self->detached);
   struct mltp_thread *joiner = self->joiner;
@@ -30,17 +27,28 @@ void mt_end(struct mltp_thread *self, void *result) {
   mt_set_where(self, MT_DONE, 0);
   mt_ilock_unlock(&self->ilock); /* from here on it may be joined and freed */
   if (detached == MT_MADE_DETACHED)
-    mt_descriptor_free(mt_here(), self);
+    mt_descriptor_free(vp, self);
   else if (joiner != NULL)
     mt_resume(joiner);
 }
+
+/* vp: the caller's; NULL: none. */
+static inline void end_on(struct mt_vp *vp, struct mltp_thread *self, void *result) {
+  MT_PROBE2(end, self, self->id);
+  if (mt_load_relaxed(&self->detached) == MT_BORN_DETACHED)
+    mt_descriptor_free(vp, self);
+  else
+    end_joinable(vp, self, result);
+}
+
+void mt_end(struct mltp_thread *self, void *result) { end_on(mt_here(), self, result); }
 
 /* The calling thread ends on its stack; what runs next on this VP? From the first
  * line on, the idle context is the current thread, since self may be freed. */
 static struct mltp_thread *end_and_choose(struct mltp_thread *self, void *result) {
   struct mt_vp *vp = self->vp;
   mt_set_current(&vp->idle);
-  mt_end(self, result);
+  end_on(vp, self, result);
   mt_store_release(&vp->stats.ended, vp->stats.ended + 1); /* LV-1 release: pairs LV-2 */
   mt_runq_enter(vp);
   struct mltp_thread *next = mt_next(vp);
