@@ -1,19 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* gettid() */
 #include "measure.h"
 
+#include <float.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { TRIES = 3 }; /* batches, to find how many operations one should have */
+enum {
+  TRIES = 3,    /* batches, to find how many operations one should have */
+  SPREADS = 3,  /* attempts to bring two ranks apart */
+  MOMENTS = 16, /* of a batch in which the ranks look where they are */
+  MOST_RUNS = 5 /* for each batch that is to count */
+};
+
+/* Two ranks compute for this time to get a CPU each, seconds: longer than a library takes to see
+ * that one computes and the other waits for its CPU. */
+static const double SPREAD = 20e-3;
+
+/* What the batches took that count. */
+struct batches {
+  double shortest, cpu; /* seconds */
+  int count;
+};
 
 int rank, size, bytes;
 char *mine, *others;
 unsigned char round_number;
 int checked;
 long wrong;
+static int apart; /* batches count only if the two ranks have a kernel thread each */
 
 /* @return seconds of CPU time of this process. */
 static double cpu_time(void) {
@@ -43,25 +61,60 @@ static int is_first(void) {
   return first;
 }
 
-static double run(const struct row *row, long count) {
+/* @return whether the two ranks ran on different kernel threads whenever they looked; both get the
+ * same answer. */
+static int were_apart(const int *own, int count) {
+  int other[MOMENTS], done = 1;
+  MPI_Sendrecv(own, count, MPI_INT, 1 - rank, 3, other, count, MPI_INT, 1 - rank, 3, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
+  for (int i = 0; i < count; i++) done &= own[i] != other[i];
+  return done;
+}
+
+static int are_apart(void) {
+  int own = (int)gettid();
+  return were_apart(&own, 1);
+}
+
+/* @return whether the two ranks are apart, if need be because they have computed for a while. */
+static int spread(void) {
+  int done = are_apart();
+  for (int i = 0; i < SPREADS && !done; i++) {
+    double start = MPI_Wtime();
+    while (MPI_Wtime() < start + SPREAD) continue;
+    done = are_apart();
+  }
+  return done;
+}
+
+static void run(const struct row *row, long count, struct batches *batches) {
+  int threads[MOMENTS], looks = 0;
+  long every = (count + MOMENTS - 1) / MOMENTS;
+  double cpu = cpu_time();
   MPI_Barrier(MPI_COMM_WORLD);
   double start = MPI_Wtime();
   for (long i = 0; i < count; i++) {
+    if (apart && i == looks * every) threads[looks++] = (int)gettid();
     round_number++;
     checked = i == count - 1;
     row->run();
   }
   MPI_Barrier(MPI_COMM_WORLD);
-  return MPI_Wtime() - start;
+  double taken = MPI_Wtime() - start;
+  cpu = cpu_time() - cpu;
+  if (apart && !were_apart(threads, looks)) return;
+  if (taken < batches->shortest) batches->shortest = taken;
+  batches->cpu += cpu;
+  batches->count++;
 }
 
-static double shortest(const struct row *row, long count, int batches) {
-  double best = run(row, count);
-  for (int i = 1; i < batches; i++) {
-    double taken = run(row, count);
-    if (taken < best) best = taken;
+static struct batches repeat(const struct row *row, long count, int wanted) {
+  struct batches batches = {.shortest = DBL_MAX};
+  for (int runs = 0; batches.count < wanted; runs++) {
+    apart = apart && runs < MOST_RUNS * wanted && spread();
+    run(row, count, &batches);
   }
-  return best;
+  return batches;
 }
 
 /* Rank 0 says, as the clocks of the others differ. */
@@ -74,20 +127,22 @@ static int is_enough(double taken, double seconds) {
 /* How many operations take so long. One batch may be long because it was disturbed. */
 static long calibrate(const struct row *row, double seconds) {
   long count = 1;
-  while (!is_enough(shortest(row, count, TRIES), seconds)) count *= 2;
+  while (!is_enough(repeat(row, count, TRIES).shortest, seconds)) count *= 2;
   return count;
 }
 
-static void measure(const struct row *row, int batches, double seconds) {
+static void measure(const struct row *row, int wanted, double seconds) {
   int first = is_first();
   if (row->before != NULL) row->before();
+  apart = size == 2 && seconds > 0 && spread();
   long count = calibrate(row, seconds);
-  double best, own[2] = {cpu_time(), 0}, sums[2];
-  while (!is_enough(best = shortest(row, count, batches), seconds)) {
+  double own[2], sums[2];
+  struct batches batches = repeat(row, count, wanted);
+  while (!is_enough(batches.shortest, seconds)) {
     count *= 2; /* all the tries were disturbed */
-    own[0] = cpu_time();
+    batches = repeat(row, count, wanted);
   }
-  own[0] = first ? cpu_time() - own[0] : 0;
+  own[0] = first ? batches.cpu : 0;
   own[1] = first ? memory() : 0;
   if (row->after != NULL) row->after();
   long all_wrong;
@@ -98,8 +153,8 @@ static void measure(const struct row *row, int batches, double seconds) {
     printf(
         "{\"row\": \"%s\", \"bytes\": %d, \"ranks\": %d, \"wall_ns\": %.1f, \"cpu_ns\": %.1f, "
         "\"rank_bytes\": %.0f, \"verified\": %s}\n",
-        row->name, bytes, size, best / (double)count / operations * 1e9,
-        sums[0] / (double)count / batches / operations * 1e9, sums[1] / size,
+        row->name, bytes, size, batches.shortest / (double)count / operations * 1e9,
+        sums[0] / (double)count / batches.count / operations * 1e9, sums[1] / size,
         all_wrong == 0 ? "true" : "false");
   if (rank == 0 && all_wrong != 0) exit(1);
 }

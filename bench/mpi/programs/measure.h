@@ -9,6 +9,12 @@
  * prints a line of JSON: wall time of an operation, CPU time of all processes, and memory of all
  * processes for each rank (proportional, so that what is shared counts once). What every operation
  * brought is checked, by rows where that takes long once in a batch.
+ *
+ * A message between two ranks that share a kernel thread takes half as long as between two that
+ * have one each, and an M:N library may let them come together by chance. A library that does so in
+ * some runs would then seem faster than one that uses two CPUs. So of two ranks only batches count
+ * in which both had a kernel thread of their own whenever they looked. Before a batch, ranks that
+ * share one compute for a while, so that they get two. If they cannot (one VP), every batch counts.
  */
 #ifndef BENCH_MPI_MEASURE_H
 #define BENCH_MPI_MEASURE_H
