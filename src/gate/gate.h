@@ -79,6 +79,7 @@ struct gt_thread {
   uint32_t lent;          /**< [atomic] 1: it is in a call that may sleep (lend.h) */
   bool gave_way;          /**< [lock] it was not woken: it let others run first */
   bool besides;           /**< [lock] it began to run while no permit was free (extra) */
+  uint64_t grace;         /**< [owner] its CPU time at which it gives way, if it runs besides */
   int cpu;                /**< [lock] where it last ran */
   int passed;             /**< [lock] threads that ran before it although it was the first */
   bool locked;            /**< [owner] it has gt_lock */

@@ -7,8 +7,8 @@
  * caught, and its permit goes to the next. If all of them run on, the first that makes a call gives
  * way. If none does for a slice, one thread more runs beside them, and the kernel shares the CPUs,
  * so a thread that spins until another stores a word does not wait forever. That thread gives way
- * again at its next call through the gate. Where threads spin again and again, slices are short,
- * and all threads run that are ready: the one that spins may need each of them.
+ * again at a call through the gate, when it has had some CPU time for what the other may need.
+ * Where threads spin again and again, slices are short, and all threads run that are ready.
  *
  * It ends with the last thread of the program: libc ends a process when its last thread does.
  *
@@ -238,7 +238,7 @@ static bool look(struct gt_thread *me, struct stall *stall, uint64_t now, uint64
   return on && aside == 0;
 }
 
-/* One thread more runs, or all of them, until their next calls. If others have come and gone
+/* One thread more runs, or all of them, until they give way. If others have come and gone
  * meanwhile one by one, all turns are given here: look() sees none. */
 static void let_others_run(struct gt_thread *me, struct stall *stall, uint64_t now) {
   gt_lock(me);

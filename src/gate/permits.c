@@ -19,9 +19,10 @@
 
 enum {
   DUE_MAX = 32,
-  NEAR = 8,      /* ready threads among which one is looked for that last ran here */
-  PASSED = 8,    /* threads that may run before the first for that */
-  OVERTAKEN = 64 /* threads that may run before one that waits for a CPU */
+  NEAR = 8,         /* ready threads among which one is looked for that last ran here */
+  PASSED = 8,       /* threads that may run before the first for that */
+  OVERTAKEN = 64,   /* threads that may run before one that waits for a CPU */
+  GRACE_NS = 200000 /* of CPU time, for a thread that runs besides */
 };
 
 struct gt_gate gt_gate = {.permits = 1, .most = 1};
@@ -290,6 +291,11 @@ int gt_sleep(struct gt_thread *me, clockid_t clock, const struct timespec *until
   return error;
 }
 
+static uint64_t cpu_time_of(const struct gt_thread *me) {
+  struct os_task task = os_task_of(me->tid);
+  return os_task_cpu_time(&task);
+}
+
 void gt_await_permit(struct gt_thread *me) {
   for (;;) {
     uint32_t seen = GT_GRANTED;
@@ -297,6 +303,7 @@ void gt_await_permit(struct gt_thread *me) {
     if (mt_cas_acquire(&me->wake, &seen, GT_CLAIMED) || seen == GT_CLAIMED) break;
     gt_sleep(me, CLOCK_MONOTONIC, NULL);
   }
+  if (mt_unlikely(me->besides)) me->grace = cpu_time_of(me) + GRACE_NS;
   mt_store_relaxed(&me->away, 0); /* relaxed: the monitor looks at the kernel thread later */
   mt_store_relaxed(&me->open, 1);
   mt_fence_full(); /* GT-20 full fence: `open` before the state; pairs GT-19 */
@@ -343,12 +350,13 @@ void gt_attend(struct gt_thread *me, const char *call) {
     gt_seed_point(me, call);
     return;
   }
+  bool has_run = me->besides && cpu_time_of(me) >= me->grace;
   gt_lock(me);
   follow();
   bool shrunk = gt_gate.running > gt_gate.permits + gt_gate.extra;
   bool asked = gt_gate.due && gt_gate.queue.first != NULL;
-  /* It made progress, and the one that keeps the permit may have spun for that. */
-  bool besides = me->besides && gt_gate.running > gt_gate.permits;
+  /* The thread that has the permit may have spun for what it has done. */
+  bool besides = has_run && gt_gate.running > gt_gate.permits;
   gt_gate.due = false;
   bool caught = me->state == GT_CAUGHT;
   bool gives = caught || ((shrunk || asked || besides) && me->counted);
