@@ -193,29 +193,29 @@ static void *reads(void *arg) {
   return arg;
 }
 
-/* @return which came first */
-static int race(void) {
+/* us: for each of them to begin to wait. @return which came first */
+static int race(unsigned us) {
   pthread_t writer, reader;
   order = 0;
   CHECK(pthread_rwlock_rdlock(&fair) == 0);
   CHECK(pthread_create(&writer, NULL, writes, NULL) == 0);
-  usleep(20000);
+  usleep(us);
   CHECK(pthread_create(&reader, NULL, reads, NULL) == 0);
-  usleep(20000);
+  usleep(us);
   CHECK(pthread_rwlock_unlock(&fair) == 0);
   CHECK(pthread_join(writer, NULL) == 0 && pthread_join(reader, NULL) == 0);
   return order;
 }
 
 /* Where writers come first, a reader waits behind one that waits. On a loaded machine the reader
- * may be there before. */
+ * may be there before, so each race takes twice as long as the one before, up to some seconds. */
 static void test_writers_first(void) {
   pthread_rwlockattr_t attr;
   pthread_rwlockattr_init(&attr);
   pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
   CHECK(pthread_rwlock_init(&fair, &attr) == 0);
   int first = 0;
-  for (int i = 0; i < 20 && first != 1; i++) first = race();
+  for (int i = 0; i < 20 && first != 1; i++) first = race(20000U << (i < 8 ? i : 8));
   CHECK(first == 1);
 }
 
