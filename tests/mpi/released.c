@@ -152,8 +152,8 @@ static size_t in_use(void) {
   return bytes;
 }
 
-/* One block that one rank keeps in each round is found. A kernel thread's cache of libc's keeps
- * some blocks, too, but no more of them each time. */
+/* One block that one rank keeps in each round is found. The test runs without the cache of libc's
+ * that each kernel thread has: on a busy machine ranks come to ever more VPs, whose caches fill. */
 static void check(const char *name, void (*round)(void)) {
   size_t before, after = 0, allowed = (size_t)LEAST * ROUNDS;
   for (int time = 0; time < TIMES; time++) {
