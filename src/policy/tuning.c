@@ -52,8 +52,8 @@ static const struct mt_tunable_row rows[MT_TUNABLES] = {
          "a theft pays if each thread keeps the thief busy for this time: a share of the request "
          "and two lines"},
     [MT_RANK_MOVE_NS] =
-        {"rank_move_ns", MT_LINE_NS, 100, false, 200, 40000, 0,
-         "the same for MPI ranks: their messages cross between VPs as long as they are away"},
+        {"rank_move_ns", MT_LINE_NS, 200, false, 400, 80000, 0,
+         "the same for MPI ranks: their messages and what they work on cross between VPs"},
     [MT_REQUEST_WAIT_NS] =
         {"request_wait_ns", MT_LINE_NS, 1000, false, 2000, 200000, 0,
          "a thief waits for the owner's answer before it insists: insisting interrupts every CPU"},

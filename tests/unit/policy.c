@@ -263,6 +263,18 @@ static void a_constant_follows_its_cost(void) {
   CHECK_EQUAL(mt_tunable_derived(MT_LOCK_DELAY_PAUSES, 100, 999), 4000);
 }
 
+/* What a rank works on and its messages are some twenty lines. */
+static void ranks_that_compute_briefly_are_not_worth_a_theft(void) {
+  struct mt_tuning usual;
+  mt_tuning_assume(&usual);
+  const uint64_t line_ns = usual.value[MT_LINE_NS];
+  struct mt_theft_seen seen = {
+      .count = 4, .busy_ns = 4 * 20 * line_ns - 1, .move_ns = usual.value[MT_RANK_MOVE_NS]};
+  CHECK(!mt_theft_paid(seen));
+  seen.busy_ns++;
+  CHECK(mt_theft_paid(seen));
+}
+
 /* A few samples suffice; one that another program delayed does little. */
 static void a_cost_is_learned(void) {
   uint64_t value = 100;
@@ -496,6 +508,7 @@ int main(int argc, char **argv) {
       TEST_BARE(waiters_sleep_where_a_lock_is_acquired_again_and_again),
       TEST_BARE(threads_go_home_to_a_vp_that_proceeds),
       TEST_BARE(a_constant_follows_its_cost),
+      TEST_BARE(ranks_that_compute_briefly_are_not_worth_a_theft),
       TEST_BARE(a_cost_is_learned),
       TEST_BARE(a_row_that_was_set_stays),
       TEST_BARE(a_wrong_line_changes_nothing),
