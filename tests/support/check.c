@@ -60,19 +60,35 @@ void assert_checks(void) {
   assert_int_equal(count, 0);
 }
 
-static void run_body(void **state, int vps) {
+static int is_set_to(const char *variable, const char *value) {
+  const char *now = getenv(variable);
+  return now != NULL && strcmp(now, value) == 0;
+}
+
+int init_unmonitored(int vps) {
+  int is_off = is_set_to("MLTP_MONITOR", "off");
+  setenv("MLTP_MONITOR", "off", 1);
+  int error = mltp_init(vps);
+  if (!is_off) unsetenv("MLTP_MONITOR");
+  return error;
+}
+
+/* In a runtime that has been started. */
+static void run_body(void **state, int error) {
   void (*body)(void) = (void (*)(void))*state;
-  assert_int_equal(mltp_init(vps), 0);
+  assert_int_equal(error, 0);
   body();
   assert_int_equal(mltp_finalize(), 0);
   assert_checks();
 }
 
-void test_in_runtime(void **state) { run_body(state, 0); }
+void test_in_runtime(void **state) { run_body(state, mltp_init(0)); }
+
+void test_unmonitored(void **state) { run_body(state, init_unmonitored(0)); }
 
 void test_on_one_vp(void **state) {
   if (on_kernel_backend() || seeded()) skip();
-  run_body(state, 1);
+  run_body(state, init_unmonitored(1));
 }
 
 void test_bare(void **state) {
@@ -81,16 +97,11 @@ void test_bare(void **state) {
   assert_checks();
 }
 
-static int on_backend(const char *name) {
-  const char *backend = getenv("MLTP_BACKEND");
-  return backend != NULL && strcmp(backend, name) == 0;
-}
-
 int seeded(void) { return getenv("MLTP_SEED") != NULL; }
 
-int on_kernel_backend(void) { return on_backend("kernel"); }
+int on_kernel_backend(void) { return is_set_to("MLTP_BACKEND", "kernel"); }
 
-int on_ucontext_backend(void) { return on_backend("ucontext"); }
+int on_ucontext_backend(void) { return is_set_to("MLTP_BACKEND", "ucontext"); }
 
 int has_guards(void) {
   const char *guard = getenv("MLTP_GUARD");

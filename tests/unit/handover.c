@@ -71,6 +71,48 @@ static void replaced_vps_are_not_reported(void) {
   CHECK(strstr(outcome.said, "blocked in the kernel") == NULL);
 }
 
+/* ---- a VP whose kernel thread has ended: the monitor may have begun its look before the end of
+ * the runtime */
+
+static void *store_number(void *number) {
+  *(pid_t *)number = gettid();
+  return NULL;
+}
+
+/* @return the number of a kernel thread that has ended. */
+static pid_t number_of_the_dead(void) {
+  pthread_t thread;
+  pid_t number = 0;
+  char path[64];
+  if (pthread_create(&thread, NULL, store_number, &number) != 0) _exit(3);
+  pthread_join(thread, NULL);
+  snprintf(path, sizeof path, "/proc/self/task/%d", (int)number);
+  while (access(path, F_OK) == 0) usleep(1000); /* it leaves after its join */
+  return number;
+}
+
+/* Its VP stands still until the monitor has looked at it some times. */
+static void look_for_the_dead(void) {
+  enum { LOOKS = 5 };
+  if (mltp_init(0) != 0) _exit(1);
+  struct mt_vp *here = mt_here();
+  pid_t own = mt_load_relaxed(&here->handover.task.tid), dead = number_of_the_dead();
+  mt_store_relaxed(&here->handover.task.tid, dead);
+  uint64_t until = mt_load_relaxed(&mt_rt.handover.wakeups) + LOOKS;
+  while (mt_load_relaxed(&mt_rt.handover.wakeups) < until) continue;
+  mt_store_relaxed(&here->handover.task.tid, own);
+  if (mltp_finalize() != 0) _exit(2);
+}
+
+static void a_kernel_thread_that_has_ended_is_not_reported(void) {
+  static struct outcome outcome;
+  static const char *const settings[] = {NULL};
+  if (seeded() || on_kernel_backend()) return; /* there is no monitor */
+  run_child(&outcome, look_for_the_dead, settings);
+  CHECK_EQUAL(outcome.status, 0);
+  CHECK_TEXT(outcome.said, "");
+}
+
 static atomic_int flag;
 
 static void *poll_flag(void *p0) {
@@ -100,10 +142,10 @@ static void spinners_are_joined_by_others(void) {
 }
 
 /* VPs that compute beyond their slice let as many be awake, and no more once they have given way.
- */
+ * The monitor itself might catch this VP meanwhile, where it waits for a CPU. */
 static void company_is_as_large_as_those_that_compute(void) {
   bool spare;
-  if (!mt_load_relaxed(&mt_rt.handover.runs)) return; /* there is one VP, or none */
+  if (seeded() || on_kernel_backend()) return; /* there is one VP, or none */
   int target = mt_load_relaxed(&mt_rt.idle.target);
   struct mt_vp *self = mt_here();
   CHECK_EQUAL(mt_beside_company(1), 1);
@@ -242,7 +284,7 @@ static void sleeping_vps_leave_it_asleep(void) {
   if (!mt_load_relaxed(&mt_rt.handover.runs)) return; /* deterministic mode, kernel threads */
   mltp_sem_init(&counted, 0, NULL);
   CHECK_EQUAL(pthread_create(&counter, NULL, count_asleep, &counted), 0);
-  uint64_t limit = mltp_after(60000000000u); /* with a timer it is no deadlock */
+  uint64_t limit = mltp_after(3600000000000u); /* with a timer it is no deadlock */
   CHECK_EQUAL(mltp_sem_wait_timed(&counted, limit), 0);
   pthread_join(counter, NULL);
   mltp_sem_destroy(&counted);
@@ -271,26 +313,39 @@ static void *yield_until(void *p0) {
   return NULL;
 }
 
-static void yielding_vps_leave_it_asleep(void) {
+/* Runs threads that yield. @return whether there were as few wake-ups as there should be. */
+static bool few_while_yielding(void) {
   mltp_t *threads[READERS];
-  if (!mt_load_relaxed(&mt_rt.handover.runs)) return;
   int64_t lost = lost_ns();
-  if (lost < 0) return;
   uint64_t before = wakeups(), end = mltp_after(WINDOW_NS);
   for (int i = 0; i < READERS; i++) threads[i] = spawn(yield_until, &end);
   for (int i = 0; i < READERS; i++) mltp_join(threads[i], NULL);
   uint64_t woken = wakeups() - before;
   lost = lost_ns() - lost;
   check_case("%d ms lost, %d wake-ups", (int)(lost / 1000000), (int)woken);
-  CHECK(woken <= FAIR_WAKEUPS + (uint64_t)lost / LOST_NS);
+  return woken <= FAIR_WAKEUPS + (uint64_t)lost / LOST_NS;
+}
+
+/* Not all time that a VP loses is known: another machine may have the CPU. So some windows may
+ * fail. */
+static void yielding_vps_leave_it_asleep(void) {
+  bool few = false;
+  if (!mt_load_relaxed(&mt_rt.handover.runs) || lost_ns() < 0) return;
+  for (int i = 0; i < WINDOWS && !few; i++) few = few_while_yielding();
+  CHECK(few);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(sleeping_vps_leave_it_asleep),       TEST(yielding_vps_leave_it_asleep),
-      TEST(blocked_vps_are_replaced),           TEST_BARE(spinners_are_joined_by_others),
-      TEST_BARE(main_goes_home_to_a_caught_vp), TEST(company_is_as_large_as_those_that_compute),
-      TEST(sleeping_vps_take_a_lone_thread),    TEST_BARE(replaced_vps_are_not_reported),
+      TEST(sleeping_vps_leave_it_asleep),
+      TEST(yielding_vps_leave_it_asleep),
+      TEST(blocked_vps_are_replaced),
+      TEST_BARE(spinners_are_joined_by_others),
+      TEST_BARE(main_goes_home_to_a_caught_vp),
+      TEST_UNMONITORED(company_is_as_large_as_those_that_compute),
+      TEST(sleeping_vps_take_a_lone_thread),
+      TEST_BARE(replaced_vps_are_not_reported),
+      TEST_BARE(a_kernel_thread_that_has_ended_is_not_reported),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

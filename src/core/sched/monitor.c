@@ -124,10 +124,19 @@ static void hand_over(struct mt_vp *vp, bool computes) {
 
 /* ---- looking at kernel threads */
 
+/* @return true if /proc tells what this kernel thread does. */
+static bool proc_tells(void) {
+  struct os_task self;
+  os_task_self(&self);
+  return os_task_state(&self) != OS_TASK_UNKNOWN;
+}
+
 /* Without /proc: a kernel thread that has used no CPU time since the last look sleeps, or has lost
- * its CPU for all of that time. */
+ * its CPU for all of that time. With it, the kernel thread has ended, as at the end of the runtime.
+ */
 static bool sleeps_by_clock(const struct mt_vp *vp, uint64_t cpu_ns) {
   static bool said;
+  if (!said && proc_tells()) return false;
   if (!said)
     mt_message(
         "/proc/self/task cannot be read: a VP is taken to be blocked in the kernel if it has used "
