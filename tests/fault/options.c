@@ -202,8 +202,8 @@ static void mltp_stats_shows_counters(void) {
   run_child(&outcome, run_a_little, settings);
   CHECK_EQUAL(outcome.status, 0);
   CHECK(strstr(outcome.said, "VP 0: scheduling points") != NULL);
-  CHECK(strstr(outcome.said, "monitor: hand-overs 0, wake-ups ") != NULL);
-  CHECK_EQUAL(lines(outcome.said), 2);
+  CHECK(strstr(outcome.said, "monitor: hand-overs ") != NULL);
+  CHECK(lines(outcome.said) >= 2); /* on a busy machine there may be hand-overs, and more VPs */
 }
 
 /* More readers block than there are VPs, and the writer waits until all of them have begun. */

@@ -175,7 +175,7 @@ int main(void) {
       TEST_ONE_VP(mltp_create_queues_at_the_end),
       TEST(mltp_create_bound_has_its_own_kernel_thread),
       TEST(mltp_create_bound_never_moves),
-      TEST(mltp_create_unbound_runs_on_a_vp),
+      TEST_UNMONITORED(mltp_create_unbound_runs_on_a_vp),
       TEST(mltp_create_attributes),
       TEST(mltp_create_detached),
       TEST(mltp_create_refuses),
