@@ -11,6 +11,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import time
 
 from stage import Daemon, Worker, run, wait_for
 
@@ -40,6 +41,7 @@ def a_lone_program_has_all():
         a.ask("busy 8")
         granted(d, a, MOST)
         settles(a, MOST)
+        sleeps(d)
         before = d.switches()
         a.ask("work 2000")
         a.ask("idle")
@@ -170,17 +172,19 @@ def idle_daemon_sleeps():
             worker.ask("work 10")
             worker.ask("idle")
         wait_for(lambda: all(p["demand"] == 0 for p in d.list()), "all idle")
-        wait_for(lambda: d.switches() - still(d) == 0, "no wake-ups in half a second")
+        sleeps(d)
         for worker in workers:
             worker.end()
             worker.__exit__()
 
 
-def still(d):
-    """Returns how often the daemon had gone to sleep half a second ago."""
-    before = d.switches()
-    subprocess.run(["sleep", "0.5"], check=True)
-    return before
+def sleeps(d):
+    """Waits until the daemon has slept for half a second."""
+    def still():
+        before = d.switches()
+        time.sleep(0.5)
+        return d.switches() == before
+    wait_for(still, "no wake-ups in half a second")
 
 
 def commands_show_programs():

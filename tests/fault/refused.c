@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "core/vp/vp.h"
+#include "support/asleep.h"
 #include "support/support.h"
 
 enum { ANY = -1, ADVICE_GUARD_INSTALL = 102, FUTEX_WAIT_OP = 0 | 128 };
@@ -282,8 +283,10 @@ static void packing_is_refused_without_a_kernel_thread(void **state) {
 }
 
 static mltp_sem_t sem;
+static bool arrived; /* [atomic] at the semaphore */
 
 static void *wait_for_sem(void *p0) {
+  __atomic_store_n(&arrived, true, __ATOMIC_RELEASE);
   mltp_sem_wait(&sem);
   return p0;
 }
@@ -293,7 +296,8 @@ static void dump_one_that_waits(void) {
   if (mltp_init(0) != 0) _exit(1);
   mltp_sem_init(&sem, 0, "tickets");
   mltp_t *thread = spawn(wait_for_sem, NULL);
-  mltp_sleep(50000000); /* it waits by now, most likely even on a busy machine */
+  while (!__atomic_load_n(&arrived, __ATOMIC_ACQUIRE)) mltp_yield();
+  wait_until_asleep(0);
   mltp_dump(STDERR_FILENO);
   mltp_sem_post(&sem);
   mltp_join(thread, NULL);

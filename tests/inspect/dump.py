@@ -112,9 +112,9 @@ class Dump(unittest.TestCase):
                          r" 'props' \(held by thread 1 'director'\), for at most [\d.]+ s")
         self.assertRegex(result.stdout, r"#\d+ +wait_for_lock at .*scene\.c:\d+\n")
         # the usher, which has reported that all are there, may not have left yet
-        # the director blocks in read(2), so the monitor may have put another VP in its place
+        # the director blocks in read(2), and the usher slept before, so the monitor may have put other VPs in their places
         vps = min(2, len(os.sched_getaffinity(0)))
-        self.assertRegex(result.stdout, rf"\n  1[01] threads; [{vps}{vps + 1}] VPs, \d awake\n$")
+        self.assertRegex(result.stdout, rf"\n  1[01] threads; [{vps}-9] VPs, \d awake\n$")
 
     def test_stopped_program_stays_stopped(self):
         with scene(SHARED) as process:
@@ -154,7 +154,7 @@ class Dump(unittest.TestCase):
         self.check_refusal(dump(child.pid), f"process {child.pid}: No such process (")
 
     def test_another_program(self):
-        with subprocess.Popen(["sleep", "60"]) as child:
+        with subprocess.Popen(["sleep", "1000"]) as child:
             self.check_refusal(dump(child.pid), "does not use libmltp")
             self.assertIsNone(child.poll())
             child.kill()

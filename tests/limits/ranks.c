@@ -4,11 +4,10 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
+
+#include "support/asleep.h"
 
 static int rank;
-
-static void nap(void) { nanosleep(&(struct timespec){0, 50000000}, NULL); }
 
 /* Bytes of messages that rank 1 sends while rank 0 is outside of MPI; all are received then. */
 static void mailbox(void) {
@@ -28,8 +27,11 @@ static void mailbox(void) {
     *sent = i + 1;
   }
   if (rank == 0) {
-    long before = -1;
-    for (; before != *sent; nap()) before = *sent;
+    long before;
+    do { /* until rank 1 waits */
+      before = *sent;
+      wait_until_asleep(0);
+    } while (before != *sent);
     printf("%ld\n", before * BYTES);
     for (long i = 0; i < MESSAGES; i++)
       MPI_Recv(buffer, BYTES, MPI_BYTE, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

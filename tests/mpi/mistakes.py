@@ -99,28 +99,34 @@ class Deadlocks(Mistakes):
                    "why: rank 0 sends to rank 1 on copy, which receives from it on MPI_COMM_WORLD")
 
     def test_reported_in_under_a_second(self):
-        took = math.inf
-        for _ in range(20):  # on a machine that does other things, too
-            start = time.monotonic()
-            self.hangs("missing")
-            took = min(took, time.monotonic() - start)
-            if took < 1:
+        """It takes less than a second more than a job that ends: on a busy machine both are slow."""
+        longer = math.inf
+        for _ in range(20):
+            times = [time.monotonic()]
+            for end in (lambda: self.said(run(""), 0), lambda: self.hangs("missing")):
+                end()
+                times.append(time.monotonic())
+            longer = min(longer, times[2] - 2 * times[1] + times[0])
+            if longer < 1:
                 break
-        self.assertLess(took, 1)
+        self.assertLess(longer, 1)
 
 
 class OnDemand(Mistakes):
     def test_timeout(self):
-        result = run("computes", "--timeout=1")
-        self.said(result, TIMEOUT, "time-out of 4 ranks", "ranks 0, 2-3 wait in MPI_Barrier",
-                  "rank 1 is outside of MPI", "why: rank 1 has not called MPI_Barrier",
-                  "tmpirun: the program has not ended after 1 s")
+        for seconds in (1, 2, 4, 8, 16, 32, 64):  # on a busy machine ranks begin late
+            result = run("computes", f"--timeout={seconds}")
+            self.said(result, TIMEOUT, "time-out of 4 ranks", f"tmpirun: the program has not ended after {seconds} s")
+            if "ranks 0, 2-3 wait in MPI_Barrier" in result.stderr:
+                break
+        self.said(result, TIMEOUT, "ranks 0, 2-3 wait in MPI_Barrier", "rank 1 is outside of MPI",
+                  "why: rank 1 has not called MPI_Barrier")
 
     def test_no_timeout_when_it_ends_before(self):
-        self.said(run("", "--timeout=100"), 0, "^$")
+        self.said(run("", "--timeout=550"), 0, "^$")
 
     def test_deadlock_before_the_timeout(self):
-        self.said(run("missing", "--timeout=50"), DEADLOCK, "deadlock of 4 ranks")
+        self.said(run("missing", "--timeout=550"), DEADLOCK, "deadlock of 4 ranks")
 
     def looks_into(self, number, pattern, **environment):
         """Sends a signal until what is said of it is complete, twice: the program continues."""

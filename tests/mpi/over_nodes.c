@@ -508,9 +508,9 @@ static void fatal(void) {
 }
 
 /* The other nodes' ranks have ended by then. */
-static void die_late(int dies) {
+static void die_late(int dies, const char *seconds) {
   MPI_Finalize();
-  if (dies) sleep(1);
+  if (dies) sleep((unsigned)atoi(seconds));
   if (dies) raise(SIGKILL);
   exit(0);
 }
@@ -584,7 +584,7 @@ int main(int argc, char **argv) {
     if (strcmp(what, "meet") == 0) meet();
     if (strcmp(what, "end") == 0 && rank < size - 1) exit(MPI_Finalize());
     if (strcmp(what, "wait") == 0 && rank == size - 1) sleep(1000);
-    if (strcmp(what, "end_die") == 0) die_late(rank == size - 1);
+    if (strcmp(what, "end_die") == 0) die_late(rank == size - 1, argc > 2 ? argv[2] : "1");
     if (strcmp(what, "end") == 0) sleep(1000);
     if (strncmp(what, "stuck", 5) == 0) stuck(what, rank, size);
     MPI_Recv(&rank, 1, MPI_INT, (rank + 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

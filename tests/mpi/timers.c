@@ -35,15 +35,17 @@ static void start_timer(int first, int then) {
   CHECK(setitimer(ITIMER_REAL, &value, NULL) == 0);
 }
 
-/* Rank 0's alarm is rank 0's. */
+/* Rank 0's alarm is rank 0's. Its seconds pass meanwhile where others use the CPUs. */
 static void check_alarm(void) {
   alarms = 0;
   step();
-  if (rank == 0) CHECK(alarm(100) == 0);
+  if (rank == 0) CHECK(alarm(1000000) == 0);
   step();
-  CHECK(alarm(rank == 0 ? 50 : 0) == (rank == 0 ? 100U : 0U));
+  unsigned left = alarm(rank == 0 ? 500000 : 0);
+  CHECK(rank == 0 ? left > 990000 && left <= 1000000 : left == 0);
   step();
-  CHECK(alarm(0) == (rank == 0 ? 50U : 0U));
+  left = alarm(0);
+  CHECK(rank == 0 ? left > 490000 && left <= 500000 : left == 0);
   if (rank == 0) start_timer(1, 0);
   while (rank == 0 && alarms == 0) usleep(MILLISECOND);
   step();
@@ -66,13 +68,14 @@ static void check_intervals(void) {
   step();
 }
 
-/* A sleep of hours, and a wait for a message, which continues. */
+/* A sleep of hours, and a wait for a message, which continues. The first alarm may come before the
+ * sleep. */
 static void check_sleep(void) {
   int word = 0, next = (rank + 1) % size;
   alarms = 0;
-  start_timer(20 + rank, 0);
+  start_timer(20 + rank, 20 + rank);
   unsigned left = sleep(7200);
-  CHECK(left > 7000 && left <= 7200 && alarms == 1);
+  CHECK(left > 6000 && left <= 7200 && alarms > 0);
   start_timer(5, 5);
   if (rank == 0) {
     while (alarms < TICKS) usleep(MILLISECOND);
@@ -93,9 +96,12 @@ static void check_microseconds(void) {
   step();
   CHECK(ualarm(1000 * (useconds_t)(rank + 1), 1000) == 0);
   while (alarms < TICKS) usleep(MILLISECOND);
-  CHECK(ualarm(900000, 0) <= 1000);
-  unsigned left = ualarm(0, 0);
-  CHECK(left > 0 && left <= 900000);
+  unsigned left;
+  do { /* it may be over before it is stopped */
+    CHECK(ualarm(900000, 0) <= 1000);
+    left = ualarm(0, 0);
+  } while (left == 0);
+  CHECK(left <= 900000);
   step();
 }
 

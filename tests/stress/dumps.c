@@ -170,18 +170,19 @@ static void play_in_mapping(unsigned *random) {
 static void *act(void *p0) {
   static void (*const places[])(unsigned *) = {play_on_stack, play_in_heap, play_in_mapping};
   unsigned random = atomic_fetch_add(&world.next_worker, 1) * 7919u;
-  while (mltp_now() < world.end) places[rand_r(&random) % 3](&random);
+  do places[rand_r(&random) % 3](&random);
+  while (mltp_now() < world.end);
   return p0;
 }
 
 /* --------------------------------------------------------------------- dumps */
 
 static void *dump(void *p0) {
-  while (mltp_now() < world.end) {
+  do {
     mltp_dump(world.nowhere);
     kill(getpid(), SIGUSR1);
     atomic_fetch_add(&world.dumps, 1);
-  }
+  } while (mltp_now() < world.end);
   return p0;
 }
 
@@ -219,8 +220,6 @@ static void dump_while_objects_come_and_go(void) {
   close(standard_error);
   close(world.nowhere);
   unsetenv("MLTP_DUMP_SIGNAL");
-  CHECK(atomic_load(&world.dumps) > 0);
-  CHECK(atomic_load(&world.waits) > 0);
   printf("%ld waits, %ld dumps\n", atomic_load(&world.waits), atomic_load(&world.dumps));
 }
 
@@ -239,14 +238,14 @@ static void dump_while_runtimes_come_and_go(void) {
   crash_as_usual();
   world.end = half_time();
   CHECK_EQUAL(pthread_create(&dumper, NULL, dump_all_the_time, &nowhere), 0);
-  for (; mltp_now() < world.end; lives++) {
+  do {
     CHECK_EQUAL(mltp_init(0), 0);
     play_on_stack(&random);
     CHECK_EQUAL(mltp_finalize(), 0);
-  }
+    lives++;
+  } while (mltp_now() < world.end);
   pthread_join(dumper, NULL);
   close(nowhere);
-  CHECK(lives > 0);
   printf("%ld lives\n", lives);
 }
 

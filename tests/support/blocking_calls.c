@@ -21,7 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { NAPS_MAX = 100, NAP_NS = 50000000, SECONDS_MAX = 10, COMMAND_MAX = 128 };
+/* The naps are as many as a hang would be: on a busy machine others run late. */
+enum { NAPS_MAX = 4000, NAP_NS = 50000000, SECONDS_MAX = 200, COMMAND_MAX = 128 };
 
 /* ---- a pipe */
 

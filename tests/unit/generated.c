@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The dump of a thread whose backtrace goes through code of no file, as compilers at run time make
  * it. */
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "support/asleep.h"
 #include "support/support.h"
 
 static mltp_sem_t sem;
+static atomic_bool arrived; /* the thread is about to wait */
 
 /* Instructions that no file has: they make a frame, and call what they are given. */
 static const unsigned char generated_code[] = {
@@ -22,6 +25,7 @@ static const unsigned char generated_code[] = {
 };
 
 static void wait_here(void) {
+  atomic_store(&arrived, true);
   mltp_sem_wait(&sem);
   if (__builtin_frame_address(0) == NULL) _exit(1); /* it has a frame, and no tail call */
 }
@@ -42,10 +46,10 @@ static void dump_generated_code(void) {
   mltp_sem_init(&sem, 0, NULL);
   mltp_t *thread = spawn(wait_in_generated_code, code);
   if (thread == NULL) _exit(1);
-  for (int i = 0; i < 10; i++) { /* it may not wait yet */
-    mltp_sleep(5 * 1000 * 1000);
-    mltp_dump(STDERR_FILENO);
-  }
+  while (!atomic_load(&arrived)) mltp_yield();
+  if (seeded()) mltp_sleep(100000000); /* by a clock that continues when nobody can run */
+  wait_until_asleep(0);
+  mltp_dump(STDERR_FILENO);
   mltp_sem_post(&sem);
   mltp_join(thread, NULL);
   if (mltp_finalize() != 0) _exit(1);

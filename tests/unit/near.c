@@ -50,10 +50,12 @@ static void vps_that_share_a_cache_are_not_far(void) {
   CHECK_EQUAL(far, 0);
 }
 
+/* On a busy machine all VPs of a run may be on one CPU. */
 static void work_is_taken_from_afar_when_none_is_near(void) {
-  unsigned long all, far;
+  enum { TRIES = 50 };
+  unsigned long all = 0, far = 0;
   if (mltp_cpus() < 2) skip();
-  thefts("MLTP_CACHE_SHARE=1", &all, &far);
+  for (int i = 0; i < TRIES && far == 0; i++) thefts("MLTP_CACHE_SHARE=1", &all, &far);
   CHECK(all > 0);
   CHECK(far > 0);
 }

@@ -178,7 +178,7 @@ static struct sleeps count_sleeps(void) {
  * that loses its CPU looks stuck, and others wake to help: the best of some tries counts. */
 static void a_lone_sleeper_wakes_one_vp(void) {
   struct sleeps least = count_sleeps();
-  for (int i = 0; i < 10 && (least.of_vps > NAPS * 5 / 4 || least.in_kernel > NAPS * 3 / 2); i++) {
+  for (int i = 0; i < 40 && (least.of_vps > NAPS * 5 / 4 || least.in_kernel > NAPS * 3 / 2); i++) {
     struct sleeps sleeps = count_sleeps();
     if (sleeps.of_vps < least.of_vps) least.of_vps = sleeps.of_vps;
     if (sleeps.in_kernel < least.in_kernel) least.in_kernel = sleeps.in_kernel;
