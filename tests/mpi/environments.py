@@ -19,7 +19,8 @@ import tempfile
 import unittest
 
 TMPIRUN, PROGRAM = "", ""
-RANKS, SECONDS = 8, 60
+RANKS = 8
+SECONDS = 550  # until a job hangs; a busy machine may be slow
 EPERM, ENOSYS = 1, 38
 CALLS = """read write close open openat stat fstat newfstatat lseek mmap mprotect munmap brk rt_sigaction rt_sigprocmask
     rt_sigpending rt_sigtimedwait sigaltstack ioctl pread64 readv writev access faccessat2 pipe2 poll ppoll sched_yield
@@ -205,17 +206,18 @@ class Time(unittest.TestCase):
         self.assertEqual((result.returncode, result.stderr), (0, ""))
 
     def test_real_time_priority(self):
-        """All VPs compute with it; the thread that looks at the time has to run beside them."""
+        """A VP computes with it; the thread that looks at the time has to run beside it."""
         self.ends_with_real_time_priority(endless(self.folder))
 
     def test_real_time_priority_and_a_lock(self):
-        """On one CPU a rank that holds a lock never runs again, and a report takes that lock."""
+        """A rank that holds a lock never runs again, and a report takes that lock."""
         holds = self.build(pathlib.Path(TMPIRUN).with_name("tmpicc"), HOLDS, "holds")
-        self.ends_with_real_time_priority(holds, cpus={min(os.sched_getaffinity(0))})
+        self.ends_with_real_time_priority(holds)
 
-    def ends_with_real_time_priority(self, program, cpus=()):
+    def ends_with_real_time_priority(self, program):
+        """On one CPU: other programs hardly run there meanwhile."""
         def install():
-            os.sched_setaffinity(0, cpus or os.sched_getaffinity(0))
+            os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
             os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
         try:
             subprocess.run(["true"], check=True, preexec_fn=install)
