@@ -15,7 +15,7 @@ MAGIC, VERSION = 0x4d4c5450, 1
 HELLO, WELCOME, REFUSED, BELL, LIST, ENTRY, END = range(1, 8)
 MESSAGE = struct.Struct("=IIIIIIi32s")
 ENTRY_FORMAT = struct.Struct("=IIIiIIIIIIIxxxxQQ32s")
-TIME_LIMIT = 200  # seconds until something that must happen counts as never; a loaded machine needs many
+TIME_LIMIT = 550  # seconds until something that must happen counts as never; a loaded machine needs many
 
 
 def wait_for(condition, what, seconds=TIME_LIMIT):

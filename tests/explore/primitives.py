@@ -8,7 +8,7 @@ import sys
 
 def explore(mltp, program, name, *options):
     """@return whether no order of the threads makes the program fail."""
-    done = subprocess.run([mltp, "explore", "--timeout", "60", *options, "--", program, name],
+    done = subprocess.run([mltp, "explore", "--timeout", "550", *options, "--", program, name],
                           capture_output=True, text=True, check=False)
     print(f"{name:16}", *options, "-", done.stdout.splitlines()[0] if done.stdout else "")
     if done.returncode != 0:

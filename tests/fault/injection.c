@@ -26,8 +26,8 @@ static int leaks(void) { return 0; }
 
 enum {
   THREADS = 6,
-  HANG_SECONDS = 20, /* without using the processor, */
-  LOOP_SECONDS = 60, /* or of using it */
+  HANG_SECONDS = 120, /* without using the processor, */
+  LOOP_SECONDS = 60,  /* or of using it */
   WRONG_MAX = 5,
   UNDOCUMENTED = 10, /* exit statuses of a child */
   LEAKED = 11,

@@ -14,6 +14,7 @@ import tempfile
 MLTP, OBJECTS, VARIANTS, PLANTED = sys.argv[1:5]
 DEADLOCK, LIVELOCK, FOUND = 86, 87, 1
 HANG_S = 550  # CTest would end the test a little later, without what it has seen
+TIME_LIMIT = f"--timeout={HANG_S}"  # of one run
 
 
 def call(*words, **settings):
@@ -73,7 +74,7 @@ def rarer_calls():
 
 def explored(what, status, *options):
     """explore finds the bug, and its last command shows the same end again."""
-    ended = call(MLTP, "explore", "--threads", *options, "--", PLANTED, what)
+    ended = call(MLTP, "explore", "--threads", TIME_LIMIT, *options, "--", PLANTED, what)
     assert ended.returncode == FOUND and status in ended.stdout, ended
     command = re.findall(r"replay: (.*)", ended.stdout)[-1].split()
     settings = dict(word.split("=", 1) for word in command if word.startswith("MLTP_"))
@@ -96,7 +97,7 @@ def bugs_are_found():
 
 def races_are_found():
     """A race between plain loads and stores needs --accesses."""
-    ended = call(MLTP, "explore", "--threads", "--strategy=preempt", "--", PLANTED, "race")
+    ended = call(MLTP, "explore", "--threads", TIME_LIMIT, "--strategy=preempt", "--", PLANTED, "race")
     assert ended.returncode == 0 and "no failure: all" in ended.stdout, ended
     if os.uname().machine == "x86_64":
         assert explored("race", "Aborted", "--accesses").returncode == -6
@@ -105,15 +106,15 @@ def races_are_found():
 
 def early_ends_are_failures():
     """A program that fails before it has threads is shown to fail, not to have no threads."""
-    ended = call(MLTP, "explore", "--threads", "--", "false")
+    ended = call(MLTP, "explore", "--threads", TIME_LIMIT, "--", "false")
     assert ended.returncode == FOUND and "default order failed: exit status 1" in ended.stdout, ended
-    ended = call(MLTP, "explore", "--threads", "--", "true")
+    ended = call(MLTP, "explore", "--threads", TIME_LIMIT, "--", "true")
     assert "left nothing to choose" in ended.stderr, ended
 
 
 def time_is_its_own():
     """Sleeping takes no time, and wakes in the order of the deadlines, whatever the seed."""
-    ended = call(MLTP, "explore", "--threads", "--runs=20", "--", PLANTED, "sleep")
+    ended = call(MLTP, "explore", "--threads", TIME_LIMIT, "--runs=20", "--", PLANTED, "sleep")
     assert ended.returncode == 0 and "no failure in 20 runs" in ended.stdout, ended
 
 

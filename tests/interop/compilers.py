@@ -62,7 +62,7 @@ with tempfile.TemporaryDirectory() as folder:
     for argument, status, errors in EXPECTED[name]:
         for settings in SETTINGS:
             result = subprocess.run([program, argument], env={**os.environ, "MLTP_OVERSUBSCRIBE": "1", **settings},
-                                    capture_output=True, text=True, check=False, timeout=60)
+                                    capture_output=True, text=True, check=False, timeout=550)
             if result.returncode != status or not re.match(errors, result.stderr):
                 print(argument, settings, result.returncode, result.stdout, result.stderr)
                 wrong += 1

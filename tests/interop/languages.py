@@ -20,7 +20,7 @@ class Languages(unittest.TestCase):
     def expect(self, command, output):
         for vps in ("1", "2", "8"):
             with self.subTest(vps=vps):
-                result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60,
+                result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=550,
                                         env={**os.environ, "LD_LIBRARY_PATH": LIBRARY, "MLTP_VPS": vps,
                                              "MLTP_OVERSUBSCRIBE": "1"})
                 self.assertEqual((result.returncode, result.stdout, result.stderr), (0, output, ""))

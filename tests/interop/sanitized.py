@@ -39,7 +39,7 @@ class Sanitized(unittest.TestCase):
         plain = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":symbolize=0"}
         for vps in (1, 2, 8):
             with self.subTest(vps=vps, error=error):
-                yield subprocess.run([program, error], capture_output=True, text=True, check=False, timeout=60,
+                yield subprocess.run([program, error], capture_output=True, text=True, check=False, timeout=550,
                                      env={**os.environ, **plain, "MLTP_VPS": str(vps), "MLTP_OVERSUBSCRIBE": "1",
                                           **environment})
 

@@ -35,7 +35,7 @@ class Server:
 
 def call_echo(port):
     """Sends in pieces, and compares the answer."""
-    with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=550) as connection:
         for start in range(0, len(MESSAGE), 1000):
             connection.sendall(MESSAGE[start:start + 1000])
         got = b""
@@ -56,7 +56,7 @@ def check_echo(program):
 
 
 def curl(*arguments):
-    return subprocess.run(["curl", "--silent", "--max-time", "60", *arguments], check=True,
+    return subprocess.run(["curl", "--silent", "--max-time", "550", *arguments], check=True,
                           capture_output=True).stdout
 
 

@@ -18,7 +18,7 @@ RANKS = 4
 
 def run(*command, **settings):
     return subprocess.run([*map(str, command)], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
-                          timeout=300, **settings)
+                          timeout=550, **settings)
 
 
 class Programs(unittest.TestCase):

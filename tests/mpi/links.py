@@ -105,7 +105,7 @@ def build(folder, bin_folder, choice):
 def judge(tmpirun, program):
     """@return what became of it, and what tmpirun said."""
     try:
-        result = subprocess.run([tmpirun, "-n", str(RANKS), program], capture_output=True, text=True, check=False, timeout=60)
+        result = subprocess.run([tmpirun, "-n", str(RANKS), program], capture_output=True, text=True, check=False, timeout=550)
     except subprocess.TimeoutExpired:
         return "HANGS", ""
     if result.returncode == 0 and sorted(result.stdout.splitlines()) == EXPECTED:

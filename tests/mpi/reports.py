@@ -293,7 +293,7 @@ class Signals(Reported):
                               stderr=subprocess.DEVNULL) as process:
             self.assertEqual(process.stdout.readline(), b"ready\n")
             process.send_signal(signal.SIGUSR2)
-            self.assertEqual(process.wait(100), -signal.SIGUSR2)
+            self.assertEqual(process.wait(550), -signal.SIGUSR2)
 
 
 if __name__ == "__main__":
