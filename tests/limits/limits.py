@@ -101,8 +101,10 @@ def vps(programs):
 
 
 def blocked(programs):
-    count, _ = programs.size("blocking", 1200, MLTP_VPS="2")
-    return f"{count:,}, a VP each", "the next one keeps its VP's threads waiting until mltp_blocking_end(3)"
+    count, err = programs.probe("blocking", 1200, MLTP_VPS="2")
+    message = "1024 VPs of 1024 are blocked in the kernel, and there is no other for the ready threads"
+    expect(err.count(message) == 1, err)
+    return f"{int(count.split()[0]):,}, a VP each", "the next one keeps its VP's threads waiting until mltp_blocking_end(3)"
 
 
 def semaphore(programs):

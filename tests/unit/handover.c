@@ -16,7 +16,7 @@
 #include "core/vp/vp.h"
 #include "support/support.h"
 
-enum { READERS = 12 }; /* more than there are VPs in any run */
+enum { READERS = 12 /* more than there are VPs in any run */, QUIET_US = 100000 };
 
 struct pipe {
   int ends[2];
@@ -113,6 +113,25 @@ static void a_kernel_thread_that_has_ended_is_not_reported(void) {
   CHECK_TEXT(outcome.said, "");
 }
 
+/* ---- the greatest number of VPs: where one is blocked, there is another all the same */
+
+static void block_one_of_many(void) {
+  if (mltp_init(0) != 0) _exit(1);
+  uint64_t before = mt_load_relaxed(&mt_rt.handover.count);
+  while (mt_load_relaxed(&mt_rt.handover.count) == before) usleep(QUIET_US);
+  if (mltp_finalize() != 0) _exit(2);
+}
+
+static void a_blocked_vp_of_1024_is_not_reported(void) {
+  static struct outcome outcome;
+  static const char *const settings[] = {"MLTP_VPS=1024", NULL};
+  if (seeded() || on_kernel_backend()) return; /* there is no monitor */
+  if (SANITIZED || EMULATED) skip();           /* too many for one */
+  run_child(&outcome, block_one_of_many, settings);
+  CHECK_EQUAL(outcome.status, 0);
+  CHECK_TEXT(outcome.said, "");
+}
+
 static atomic_int flag;
 
 static void *poll_flag(void *p0) {
@@ -164,7 +183,7 @@ static void company_is_as_large_as_those_that_compute(void) {
 
 /* ---- two threads that play ball let the other VPs sleep deeply */
 
-enum { BALLS = 100000, QUIET_US = 100000 };
+enum { BALLS = 100000 };
 
 struct game {
   mltp_sem_t ping, pong, whistle;
@@ -346,6 +365,7 @@ int main(void) {
       TEST(sleeping_vps_take_a_lone_thread),
       TEST_BARE(replaced_vps_are_not_reported),
       TEST_BARE(a_kernel_thread_that_has_ended_is_not_reported),
+      TEST_BARE(a_blocked_vp_of_1024_is_not_reported),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

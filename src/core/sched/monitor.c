@@ -23,15 +23,16 @@
 static uint32_t out_of_vps_reported; /* [atomic] */
 
 void mt_monitor_no_vp(int error) {
-  if (mt_or_relaxed(&out_of_vps_reported, 1) != 0) return;
   uint32_t count = mt_vp_count();
+  int blocked = mt_load_relaxed(&mt_rt.sleep.blocked);
+  if ((uint32_t)blocked < count) return; /* another VP runs the ready threads */
+  if (mt_or_relaxed(&out_of_vps_reported, 1) != 0) return;
   char why[128];
   os_thread_refusal(error, why, sizeof why);
   mt_message(
       "%d VPs of %u are blocked in the kernel, and there is no other for the ready threads: %s "
       "(they run when a call returns; let fewer threads block, or wait in calls of the library)",
-      mt_load_relaxed(&mt_rt.sleep.blocked), count,
-      count >= MT_VPS_MAX ? "this is the greatest number of VPs" : why);
+      blocked, count, count >= MT_VPS_MAX ? "this is the greatest number of VPs" : why);
 }
 
 /* Of the monitor's creator. The monitor gets no signals and may run before all others; a VP that it

@@ -45,7 +45,7 @@ void mt_monitor_free(void);
 /** In a child of fork(): there is no monitor. */
 void mt_monitor_forget(void);
 
-/** Reports, once, that there is no VP left to take the place of a blocked one. */
+/** Reports, once, that no VP can be had in place of a blocked one, if all are blocked. */
 void mt_monitor_no_vp(int error);
 
 #endif
