@@ -118,10 +118,19 @@ static mltp_barrier_t barrier;
 
 static int foreign_ended;
 
+/* By a thread that the library may not know yet: it succeeds only if the library knows it then. */
+static void destroy_first(void) {
+  mltp_sem_t unused;
+  mltp_sem_init(&unused, 0, NULL);
+  int error = allow("mltp_sem_destroy", mltp_sem_destroy(&unused), EPERM, 0);
+  if (error == 0 && mltp_self() == NULL) _exit(UNDOCUMENTED);
+}
+
 /* A pthread's first call may be refused for want of memory, by any call. */
-static void *foreign_main(void *arg) {
+static void *foreign_main(void *destroys) {
   mltp_t *threads[2];
   inject_spare_me(false);
+  if (destroys != NULL) destroy_first();
   if (mltp_self() != NULL) {
     mltp_lock(&lock);
     mltp_unlock(&lock);
@@ -133,7 +142,7 @@ static void *foreign_main(void *arg) {
   mltp_sem_post(&sem);
   inject_spare_me(true);
   __atomic_fetch_add(&foreign_ended, 1, __ATOMIC_RELEASE);
-  return arg;
+  return NULL;
 }
 
 static void foreign(void) {
@@ -142,7 +151,8 @@ static void foreign(void) {
   mltp_sem_init(&sem, 0, NULL);
   if (start() != 0) return;
   inject_spare_me(true);
-  for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, foreign_main, NULL);
+  for (int i = 0; i < 2; i++)
+    pthread_create(&threads[i], NULL, foreign_main, i == 0 ? NULL : &threads[i]);
   inject_spare_me(false);
   mltp_sem_wait_timed(&sem, mltp_after(10000000));
   while (__atomic_load_n(&foreign_ended, __ATOMIC_ACQUIRE) < 2) mltp_sleep(100000);

@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/options.h"
 #include "core/memory/stack.h"
 #include "core/vp/vp.h"
 #include "support/support.h"
@@ -268,6 +270,29 @@ static void unused_stacks_are_trimmed(void) {
   burst_of(BURST);
 }
 
+static mltp_sem_t given_back;
+
+static void *post_when_given_back(void *before) {
+  const struct timespec ten_ms = {.tv_nsec = 10000000};
+  while (!most_is_given_back((size_t)before)) nanosleep(&ten_ms, NULL);
+  mltp_sem_post(&given_back);
+  return NULL;
+}
+
+/* Else this hangs: all VPs sleep, and the watchdog has no timer and no deadlock to look for. */
+static void stacks_are_trimmed_while_all_wait(void) {
+  pthread_t observer;
+  if (!can_see_memory()) return;
+  int64_t deadlock = mt_options.deadlock;
+  mt_options.deadlock = MT_DEADLOCK_OFF;
+  mltp_sem_init(&given_back, 0, NULL);
+  size_t before = burst_of(BURST);
+  CHECK_EQUAL(pthread_create(&observer, NULL, post_when_given_back, (void *)before), 0);
+  mltp_sem_wait(&given_back);
+  CHECK_EQUAL(pthread_join(observer, NULL), 0);
+  mt_options.deadlock = deadlock;
+}
+
 static atomic_bool at_end;
 
 static void *create_and_join(void *p0) {
@@ -338,6 +363,7 @@ int main(void) {
       TEST(mltp_trim_of_any_number),
       TEST_UNMONITORED(mltp_trim_gives_memory_back),
       TEST(unused_stacks_are_trimmed),
+      TEST(stacks_are_trimmed_while_all_wait),
       TEST(busy_vps_trim),
       TEST_UNMONITORED(trimmed_stacks_keep_no_page),
   };
