@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures this tree and an older commit in turn, and says which rows became slower.
 
-The older commit is built in FOLDER/COMMIT. A setting NAME=VALUE in its place is this tree with that environment variable,
-so that MLTP_MONITOR=off says what the monitor costs. Each turn runs an experiment once with each of the two, in
+The older commit is built in FOLDER/COMMIT. With --define it is built with a setting of CMake's: HEAD --define MLTP_NODES=OFF
+says what jobs on one node pay for those on several. A setting NAME=VALUE in its place is this tree with that environment
+variable, so that MLTP_MONITOR=off says what the monitor costs. Each turn runs an experiment once with each of the two, in
 an order that alternates. All experiments but price and instructions are mltp-bench's. Both trees run the MPI programs of
 this one, each compiled by its own tmpicc. price is what whole jobs of up to 1,024 ranks cost: start and end, memory,
 latency, conjugate gradients. instructions is how many an operation takes, of threads and of MPI, which one turn tells. The best of all
@@ -67,6 +68,8 @@ def parse_arguments(arguments):
                         help="a smaller difference is called even (%(default)s)")
     parser.add_argument("--bench", default="build/bin/mltp-bench", type=pathlib.Path,
                         metavar="PATH", help="this tree's mltp-bench program (%(default)s)")
+    parser.add_argument("--define", action="append", default=[], metavar="NAME=VALUE",
+                        help="a setting of CMake's for the older commit; may be repeated")
     parser.add_argument("--older-bench", type=pathlib.Path, metavar="PATH",
                         help="the older commit's, which is built otherwise")
     parser.add_argument("--out", default="build/compare", type=pathlib.Path, metavar="FOLDER",
@@ -78,18 +81,20 @@ def parse_arguments(arguments):
     whole = [name for name in options.experiments if name in WHOLE_JOBS]
     if "=" in options.commit and whole:
         parser.error(f"{whole[0]} compares commits, not settings")
+    if options.define and "=" in options.commit:
+        parser.error("--define is for a commit, which is built, not for a setting")
     if options.turns < 1:
         parser.error("--turns: at least one")
     return options
 
 
-def build(commit, folder):
-    """Returns the mltp-bench of a commit; builds it unless it is there."""
+def build(commit, folder, defines):
+    """Returns the mltp-bench of a commit, built with some settings; builds it unless it is there."""
     name = subprocess.run(["git", "rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}"],
                           capture_output=True, text=True, check=False).stdout.strip()
     if not name:
         fail(f"{commit}: no such commit here")
-    tree = (folder / name[:12]).resolve()
+    tree = (folder / "-".join([name[:12], *defines]).replace("=", "-")).resolve()
     bench = tree / "build/bin/mltp-bench"
     if (tree / "built").exists():
         return bench
@@ -101,7 +106,8 @@ def build(commit, folder):
         subprocess.run(["git", "archive", name], stdout=archive, check=True)
         archive.seek(0)
         subprocess.run(["tar", "-x", "-C", tree], stdin=archive, check=True)
-        for command in (["cmake", "--preset", "release"], ["cmake", "--build", "--preset", "release"]):
+        settings = [f"-D{define}" for define in defines]
+        for command in (["cmake", "--preset", "release", *settings], ["cmake", "--build", "--preset", "release"]):
             if subprocess.run(command, cwd=tree, stdout=output, stderr=output, check=False).returncode:
                 fail(f"{commit} was not built: {' '.join(command)} failed (see {log})")
     (tree / "built").touch()
@@ -206,12 +212,13 @@ def main(arguments):
     options = parse_arguments(arguments)
     settings = dict([options.commit.split("=", 1)] if "=" in options.commit else [])
     newer = options.bench.resolve()
-    older = options.older_bench or (newer if settings else build(options.commit, options.out))
+    older = options.older_bench or (newer if settings else build(options.commit, options.out, options.define))
     benches = (older, newer)
     for bench in benches:
         if not bench.exists():
             fail(f"there is no {bench} (build it first)")
-    print(f"Best of {options.turns} turns: {options.commit}, then this tree. {store.cpu_name()}, "
+    older_name = " ".join([options.commit, *options.define])
+    print(f"Best of {options.turns} turns: {older_name}, then this tree. {store.cpu_name()}, "
           f"load {pathlib.Path('/proc/loadavg').read_text(encoding='utf-8').split()[0]}")
     names = options.experiments or (list(EXPERIMENTS) if settings else NAMES)
     slower = sum(show(turns(prepare(benches, name, options.out, settings), name, 1 if name == COUNTED else options.turns),

@@ -117,6 +117,23 @@ class Compare(unittest.TestCase):
         self.assertRegex(run.stdout, r"\neach, prodcons, native +8 +12 us +x1.500 slower")
         self.assertEqual(subprocess.run([*command, "price"], capture_output=True, check=False).returncode, 2)
 
+    def test_define(self):
+        """An older commit is built with a setting of CMake's, in a folder of its own."""
+        self.fake("older", 1)
+        self.executable("git", '#!/bin/sh\ncase $1 in rev-parse) echo 0123456789abcdef ;; archive) tar -c -T /dev/null ;; esac\n')
+        self.executable("cmake", f'#!/bin/sh\necho "$*" >> {self.folder}/cmake.calls\n'
+                                 f'mkdir -p build/bin && cp {self.folder}/older build/bin/mltp-bench\n')
+        command = [sys.executable, "-B", COMPARE, "HEAD", "sim", "--define", "MLTP_NODES=OFF", "--turns", "1",
+                   "--bench", self.fake("newer", 2), "--out", self.folder / "out"]
+        for _ in range(2):  # the second time it is built already
+            run = subprocess.run(command, capture_output=True, text=True, check=False,
+                                 env=dict(os.environ, PATH=f"{self.folder}:{os.environ['PATH']}"))
+            self.assertEqual(run.returncode, 1, run.stderr)
+            self.assertIn("HEAD MLTP_NODES=OFF, then this tree", run.stdout)
+        self.assertEqual((self.folder / "cmake.calls").read_text(encoding="utf-8").splitlines(),
+                         ["--preset release -DMLTP_NODES=OFF", "--build --preset release"])
+        self.assertTrue((self.folder / "out/0123456789ab-MLTP_NODES-OFF/built").exists())
+
     def test_the_same_program(self):
         """The older tree runs this tree's MPI program, which its own tmpicc has compiled."""
         programs = self.folder.parent / "libexec/mltp/mpi"
@@ -190,7 +207,7 @@ class Compare(unittest.TestCase):
         code, _, stderr = self.compare(1, newer="broken")
         self.assertEqual(code, 2)
         self.assertIn("the answer is wrong", stderr)
-        for wrong in (["no-such-commit"], ["HEAD", "ocean"], ["HEAD", "--turns", "0"]):
+        for wrong in (["no-such-commit"], ["HEAD", "ocean"], ["HEAD", "--turns", "0"], ["MLTP_VPS=1", "--define", "A=B"]):
             run = subprocess.run([sys.executable, "-B", COMPARE, *wrong, "--out", self.folder],
                                  cwd=COMPARE.parent, capture_output=True, text=True, check=False)
             self.assertEqual((run.returncode, run.stdout), (2, ""), run.stderr)

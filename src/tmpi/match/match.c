@@ -108,7 +108,8 @@ static bool take_from_intake(struct tm_request *recv) {
 /* @return whether the receive is complete; otherwise it will be when another node's data are here.
  */
 static bool receive(struct tm_request *recv, struct tm_message *m) {
-  if (m->sender != NULL && mt_unlikely(m->sender->kind == TM_FAR)) return tm_far_receive(recv, m);
+  if (MLTP_NODES && m->sender != NULL && mt_unlikely(m->sender->kind == TM_FAR))
+    return tm_far_receive(recv, m);
   if (mt_unlikely(m->type != NULL)) tm_match_hook(recv, tm_message_envelope(m), m->type, m->count);
   unpack(recv, m);
   if (m->sender != NULL) complete(m->sender);
@@ -286,7 +287,7 @@ static bool has_mail(const void *rank_) {
 }
 
 static bool is_far(const struct tm_rank *sender) {
-  return tm_job.far != NULL && sender != NULL && !tm_rank_is_here(sender->number);
+  return tm_far() != NULL && sender != NULL && !tm_rank_is_here(sender->number);
 }
 
 /* Few bytes are waited for before the receive is posted: they come through the inline slot, or the

@@ -36,7 +36,7 @@ bool tm_spin(bool (*ended)(const void *), const void *what, const struct tm_rank
   bool near = waker != NULL && tm_rank_is_here(waker->number);
   unsigned looks = 0;
   const struct polled polled = {ended, what, near ? NEAR_LOOKS : FAR_LOOKS, &looks};
-  if (tm_job.far != NULL) {
+  if (tm_far() != NULL) {
     ended = poll_ended;
     what = &polled;
   }

@@ -70,7 +70,7 @@ __attribute__((always_inline)) static inline bool tm_note_wait(struct tm_rank *r
 
 /** Before a park for messages: what the rank has begun to send to other nodes leaves. */
 static inline void tm_hurry(void) {
-  if (mt_unlikely(tm_job.far != NULL)) tm_job.far->hurry();
+  if (mt_unlikely(tm_far() != NULL)) tm_far()->hurry();
 }
 
 static inline bool tm_has_deferred(const struct tm_rank *rank) {
@@ -105,7 +105,7 @@ static inline void tm_yield(void) {
   struct tm_rank *rank = tm_rank_self();
   if (tm_has_deferred(rank)) tm_deferred_release(rank);
   bool lent = tm_user_code_lend(rank);
-  if (mt_unlikely(tm_job.far != NULL)) tm_job.far->poll();
+  if (mt_unlikely(tm_far() != NULL)) tm_far()->poll();
   mltp_yield();
   if (lent) tm_user_code_take(rank);
 }

@@ -126,7 +126,7 @@ bool tm_comm_add_local(struct tm_comm *comm) {
 }
 
 bool tm_comm_is_far(const struct tm_comm *comm) {
-  if (tm_job.local == tm_job.first_size) return false;
+  if (!MLTP_NODES || tm_job.local == tm_job.first_size) return false;
   if (!comm->inter) return tm_comm_spans(comm);
   return tm_group_spans(comm->group) || tm_group_spans(comm->remote) ||
          tm_rank_node(comm->group->ranks[0]) != tm_rank_node(comm->remote->ranks[0]);

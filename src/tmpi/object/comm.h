@@ -99,7 +99,7 @@ static inline struct tm_comm *tm_comm_in(const struct tm_rank *rank, MPI_Comm ha
 
 /** @return whether an intracommunicator's members are on several nodes. */
 static inline bool tm_comm_spans(const struct tm_comm *comm) {
-  return comm->team == NULL && comm->size > 1 && !comm->inter;
+  return MLTP_NODES && comm->team == NULL && comm->size > 1 && !comm->inter;
 }
 
 /** @return whether a communicator, of one group or of two, has ranks of several nodes. */

@@ -21,6 +21,10 @@
 #include "tmpi/mailbox/mailbox.h"
 #include "tmpi/rank/export.h"
 
+#ifndef MLTP_NODES
+#define MLTP_NODES 1 /* CMake's option: without it the compiler drops what several nodes need */
+#endif
+
 enum tm_rank_stage {
   TM_BEFORE_INIT,
   TM_INITIALIZED,
@@ -185,10 +189,13 @@ static inline int tm_rank_home(int number) {
                               : index % tm_job.vp_count;
 }
 
+/** @return what carries messages to other nodes; NULL: the job has one node. */
+static inline const struct tm_transport *tm_far(void) { return MLTP_NODES ? tm_job.far : NULL; }
+
 /** @return whether a rank of the job is a thread of this process. */
 static inline bool tm_rank_is_here(int number) {
   int here = mt_load_relaxed(&tm_job.here); /* relaxed: a known number is of a rank that is there */
-  return number >= tm_job.first && number < tm_job.first + here;
+  return !MLTP_NODES || (number >= tm_job.first && number < tm_job.first + here);
 }
 
 /** @return the node of a rank: all begin with as many, and only a job of one node spawns more. */

@@ -21,8 +21,11 @@ bool tm_win_has_locks(const struct tm_win *win) { return win->all_locked || win-
 
 /* @return whether the gate is on another node, the first member's. */
 static bool is_gate_far(const struct tm_win_common *common) {
-  return common->far != NULL && common->views[0] == NULL;
+  return MLTP_NODES && common->far != NULL && common->views[0] == NULL;
 }
+
+/* @return whether a target's view is on another node. */
+static inline bool is_far(const struct tm_win *target) { return MLTP_NODES && target == NULL; }
 
 /* Lets waiters in from the front as far as they are compatible. The gate's ilock is held. */
 static struct tm_win_wait *open_gate(struct tm_win_common *gate) {
@@ -140,7 +143,7 @@ __attribute__((noinline)) static void wait_for_lock(struct tm_win *win, int rank
 static void acquire(struct tm_win *win, int rank, bool exclusive, const char *call) {
   struct tm_win *target = win->common->views[rank];
   if (exclusive) enter_gate(win, false, rank, call);
-  if (!mt_unlikely(target == NULL)) {
+  if (!mt_unlikely(is_far(target))) {
     mti_lock(&target->ilock);
     if (try_lock(target, exclusive, win->comm->rank)) {
       mti_unlock(&target->ilock);
@@ -171,7 +174,7 @@ struct tm_win_wait *tm_win_lock_release(struct tm_win *target, bool exclusive) {
 
 static void release(struct tm_win *win, int rank, bool exclusive) {
   struct tm_win *target = win->common->views[rank];
-  if (mt_unlikely(target == NULL)) {
+  if (mt_unlikely(is_far(target))) {
     tm_win_far_unlock(win, rank, exclusive);
   } else {
     struct tm_win_wait *woken = lock_release(target, exclusive);

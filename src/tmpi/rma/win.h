@@ -270,7 +270,7 @@ void tm_win_settle(struct tm_win *win, const char *call);
 /** One has been answered. */
 void tm_win_answered(struct tm_win *win);
 static inline void tm_win_settle_all(struct tm_win *win, const char *call) {
-  if (mt_unlikely(win->notes != NULL)) tm_win_settle(win, call);
+  if (MLTP_NODES && mt_unlikely(win->notes != NULL)) tm_win_settle(win, call);
 }
 
 /* ---- far_origin.c: locks and epochs of targets on other nodes */
