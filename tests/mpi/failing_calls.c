@@ -2,6 +2,8 @@
 /* Preloaded into tmpirun by nodes.py: makes one call of the module nodes.so to libc fail, the one
  * that NODES_FAIL names (stand_in.h). Calls of others are handed on. mltp_unlock() does not fail:
  * the module's own thread loses its CPU there for LATE_SECONDS. mltp_version() tells another one.
+ * A thread that has sent the other nodes the reason of an end, and then sleeps for long, is
+ * reported.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -14,6 +16,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "stand_in.h"
@@ -61,11 +64,32 @@ CALL(ssize_t, getrandom, (void *to, size_t size, unsigned flags), (to, size, fla
 CALL(int, setsockopt, (int fd, int level, int option, const void *value, socklen_t size),
      (fd, level, option, value, size), -1)
 CALL(int, connect, (int fd, const struct sockaddr *name, socklen_t size), (fd, name, size), -1)
-CALL(ssize_t, send, (int fd, const void *data, size_t size, int flags), (fd, data, size, flags), -1)
 CALL(int, accept4, (int fd, struct sockaddr *name, socklen_t *size, int flags),
      (fd, name, size, flags), -1)
 CALL(int, socketpair, (int domain, int kind, int protocol, int ends[2]),
      (domain, kind, protocol, ends), -1)
+
+static __thread bool has_warned;
+
+ssize_t send(int fd, const void *data, size_t size, int flags) {
+  static ssize_t (*real)(int, const void *, size_t, int);
+  const void *caller = HERE;
+  if (fails("send", caller)) return -1;
+  if (is_of_nodes(caller)) has_warned = true;
+  if (real == NULL) *(void **)&real = dlsym(RTLD_NEXT, "send");
+  return real(fd, data, size, flags);
+}
+
+enum { LONG_SECONDS = 10 }; /* it waits for answers and for the launcher in short naps */
+
+int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time,
+                    struct timespec *left) {
+  static int (*real)(clockid_t, int, const struct timespec *, struct timespec *);
+  if (has_warned && time->tv_sec >= LONG_SECONDS && is_of_nodes(HERE))
+    fprintf(stderr, "a thread that ends the job sleeps for %ld s\n", time->tv_sec);
+  if (real == NULL) *(void **)&real = dlsym(RTLD_NEXT, "clock_nanosleep");
+  return real(clock, flags, time, left);
+}
 
 #pragma GCC diagnostic ignored "-Wframe-address" /* tmpirun has frame pointers */
 /* tmpirun has a pthread_create() of its own, which is found first. It ends in a jump to this one,
@@ -78,6 +102,21 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*body)(
   if (fails("pthread_create", caller)) return EAGAIN;
   if (real == NULL) *(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
   return real(thread, attr, body, argument);
+}
+
+extern int tm_rank_number(void) __attribute__((weak)); /* a shell is not linked with it */
+
+/* NODES_OFFERS: a rank that tests has offered its CPU. The module may end in a jump to this one,
+ * which then returns to its caller. */
+int sched_yield(void) {
+  static int (*real)(void);
+  static bool reported;
+  const void *caller = HERE;
+  if (getenv("NODES_OFFERS") != NULL && (is_of_nodes(caller) || is_of("libmpi_abi.so.1", caller)) &&
+      tm_rank_number() >= 0 && !__atomic_exchange_n(&reported, true, __ATOMIC_RELAXED))
+    fprintf(stderr, "a CPU is offered\n");
+  if (real == NULL) *(void **)&real = dlsym(RTLD_NEXT, "sched_yield");
+  return real();
 }
 
 enum { LATE_SECONDS = 5, TELLS_LATE_SECONDS = 2 };

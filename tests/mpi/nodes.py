@@ -408,6 +408,25 @@ class Failing(unittest.TestCase):
                 self.assertIn(f"ended with {status}\n", result.stderr, result)
                 self.assertRegex(result.stderr, why)
 
+    def test_a_node_that_ends_the_job_does_not_wait_for_itself(self):
+        """The launcher does not mind, as srun, so the node is not killed when the other one has ended."""
+        for what, status in [("abort", 7), ("exit", 3)]:
+            with self.subTest(what):
+                node = f"{TMPIRUN} --timeout=600 -n 4 {OVER_NODES} {what}; echo ended with $? >&2"
+                result = launch("--enable-recovery", "-n", "2", "-x", f"LD_PRELOAD={os.path.join(FAILING, 'failing_calls.so')}",
+                                "sh", "-c", f"({node}) 2>>$NODE_ERRORS/$PMIX_RANK")
+                self.assertEqual(result.stderr.count(f"ended with {status}\n"), 2, result)
+                self.assertNotIn("sleeps for", result.stderr)
+
+    def test_a_rank_that_tests_offers_its_cpu(self):
+        """The message may come from a process of the same machine."""
+        program = str(pathlib.Path(SHARED).with_name("bursts"))
+        with tempfile.TemporaryDirectory() as folder:
+            result = launch("-n", "2", "-x", f"LD_PRELOAD={os.path.join(FAILING, 'failing_calls.so')}", "-x", "NODES_OFFERS=1",
+                            TMPIRUN, "--timeout=600", "-n", "2", program, folder, "tested")
+        self.assertEqual((result.returncode, result.stdout), (0, "right\n"), result)
+        self.assertIn("a CPU is offered", result.stderr)
+
     def test_a_node_that_is_killed_while_ranks_run(self):
         """When it fetches a large message, in a collective, and when its ranks have ended. The launcher leaves node 0 alone.
 

@@ -105,7 +105,7 @@ static inline void tm_yield(void) {
   struct tm_rank *rank = tm_rank_self();
   if (tm_has_deferred(rank)) tm_deferred_release(rank);
   bool lent = tm_user_code_lend(rank);
-  if (mt_unlikely(tm_far() != NULL)) tm_far()->poll();
+  if (mt_unlikely(tm_far() != NULL)) tm_far()->test();
   mltp_yield();
   if (lent) tm_user_code_take(rank);
 }

@@ -30,6 +30,9 @@ struct tm_transport {
   /** Takes what has come, unless another thread is about to. Never waits. Also in the idle context
    * of a VP. */
   void (*poll)(void);
+  /** The same for a rank that tests, and would test again at once: offers the CPU to others now and
+   * then while nothing comes. */
+  void (*test)(void);
   /** A VP that polled goes to sleep. */
   void (*rest)(void);
   /** Sends what is held for more. A rank is going to park. */

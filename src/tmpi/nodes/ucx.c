@@ -54,6 +54,7 @@ struct step {
 static mltp_lock_t lock;          /* of ranks that call UCX */
 static uint32_t entered;          /* [atomic] 1: a thread is in UCX, with `parts` (match/far.h), and
                                      what is tagged [lock] */
+static uint32_t fruitless;        /* [atomic] tests of ranks in a row that found nothing; a hint */
 static uint64_t polls;            /* [atomic] times pollers have looked; relaxed: a hint */
 static uint64_t rested_at;        /* [atomic] polls when a VP last went to sleep; relaxed: a hint */
 static uint32_t leased;           /* [atomic] futex, 1: the module's thread relies on pollers */
@@ -321,7 +322,9 @@ static bool hold(struct tm_request *request) {
 /* ---- the module's thread */
 
 enum {
-  AT_A_TIME = 16,     /* steps of UCX between looks of ranks at the lock */
+  AT_A_TIME = 16,   /* steps of UCX between looks of ranks at the lock */
+  OFFER_TESTS = 32, /* in a row without result, before the CPU is offered: a round trip's */
+  TESTS_PER_OFFER = 4,
   LEASE_NS = 1000000, /* a thousand looks a second cost less than 1 % of a CPU */
   POLL_NS = 100000,   /* a wake-up takes as long at most, so polling costs at most as much again */
   LOST_NS = 20000,    /* between two looks: the thread has lost its CPU */
@@ -362,6 +365,16 @@ static bool try_progress(int steps) {
 static void poll_ucx(void) {
   mt_store_relaxed(&polls, mt_load_relaxed(&polls) + 1); /* relaxed: a hint, and some may be lost */
   try_progress(1); /* the poller looks next whether this was what it waits for */
+}
+
+/* A rank that tests in a loop keeps its CPU. What it tests for may be brought by another process of
+ * this machine, or by a thread of this one that has lost its CPU in UCX, and the kernel would let
+ * both wait for a time slice. */
+static void test_ucx(void) {
+  mt_store_relaxed(&polls, mt_load_relaxed(&polls) + 1); /* relaxed: as in poll_ucx() */
+  uint32_t count = try_progress(1) ? 0 : mt_load_relaxed(&fruitless) + 1; /* relaxed: a hint */
+  mt_store_relaxed(&fruitless, count);                                    /* relaxed: a hint */
+  if (count >= OFFER_TESTS && count % TESTS_PER_OFFER == 0) os_yield();
 }
 
 /* Relaxed, here and below: if the thread misses this, it looks after one lease. */
@@ -457,8 +470,8 @@ static void *serve(void *unused) {
 
 /* ---- start and end */
 
-static const struct tm_transport transport = {send_far, fetch,    answer, drop,
-                                              hold,     poll_ucx, rest,   hurry};
+static const struct tm_transport transport = {send_far, fetch,    answer, drop, hold,
+                                              poll_ucx, test_ucx, rest,   hurry};
 
 bool tm_ucx_start(void) {
   pthread_t thread;
