@@ -7,6 +7,7 @@ alternate, run by run. Each library has several settings, and the best one count
 of UCX, MPICH's UCX; each with ranks that the kernel places, and with each rank on a CPU of its own, where this library has
 each node on one. Where there are more ranks than CPUs, the peers' ranks yield when they poll without result, or they take a
 thousand times as long. MPICH 4.0 has no setting for that: its ranks do not yield while they wait, and meet the time limit.
+--page writes a page of docs/measurements.
 Exit status 77: namespaces or Open MPI's launcher are not there.
 """
 import argparse
@@ -20,10 +21,12 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests/mpi"))
+sys.path[:0] = [str(ROOT / "tests/mpi"), str(ROOT / "bench/report")]
 import check_nodes  # noqa: E402  pylint: disable=wrong-import-position
+import store  # noqa: E402  pylint: disable=wrong-import-position
 
 PAIR, ALL = 2, 32
 NET = "10.77.0.0/24"
@@ -59,6 +62,9 @@ WAYS = {  # library, words, environment
     "mpich": ("mpich", [], UCX_AND_SELF),
     "mpich-pinned": ("mpich", [], UCX_AND_SELF),
     "mpich-yield": ("mpich", [], UCX_AND_SELF | YIELD)}
+
+
+PEERS = {"openmpi": "Open MPI", "mpich": "MPICH"}
 
 
 def on_its_own_cpu(program):
@@ -134,18 +140,25 @@ def measure(network, build, rows, ways, runs, limit):
         yield row[0], figures, faults
 
 
+def best_way(figures, faults, library):
+    """The setting of a library with the least minimum, and its figures; or none, and why."""
+    ways = [way for way, values in figures.items() if WAYS[way][0] == library and values]
+    if ways:
+        way = min(ways, key=lambda name: min(figures[name]))
+        return way, figures[way]
+    whys = [why for way, why in faults.items() if WAYS[way][0] == library]
+    return None, whys[0] if whys else "not there"
+
+
 def verdict(figures, faults):
     """How we compare with the best setting of each library, by minimum and median (bench/harness/stats.h), or by all runs."""
-    best_of, said = {}, []
-    for library in ("tmpi", "openmpi", "mpich"):
-        values = [values for way, values in figures.items() if WAYS[way][0] == library and values]
-        whys = [why for way, why in faults.items() if WAYS[way][0] == library]
-        best_of[library] = min(values, key=min) if values else whys[0] if whys else "not there"
-    ours = best_of.pop("tmpi")
-    if isinstance(ours, str):
+    said = []
+    way, ours = best_way(figures, faults, "tmpi")
+    if way is None:
         return f"failed: {ours}"
-    for library, best in best_of.items():
-        if isinstance(best, str):
+    for library in PEERS:
+        way, best = best_way(figures, faults, library)
+        if way is None:
             said.append(f"{library}: {best}")
             continue
         spread = max(statistics.median(values) - min(values) for values in (ours, best))
@@ -167,6 +180,43 @@ def print_row(name, figures, faults):
     sys.stdout.flush()
 
 
+def cells(figures, faults, library):
+    way, best = best_way(figures, faults, library)
+    if way is None:
+        return [f"{best}", "", "", ""]
+    setting = way.partition("-")[2] or "as it comes"
+    return [*(f"{value:.4g}" for value in (min(best), statistics.median(best), max(best))), setting]
+
+
+def page(kept, facts):
+    """A page of docs/measurements."""
+    tables = [["row", *(f"{name}: {word}" if word == "min" else word for name in ["ours", *PEERS.values()]
+                        for word in ["min", "median", "max", "setting"]), "verdict"]]
+    tables.append(["---"] * len(tables[0]))
+    for name, row in kept.items():
+        tables.append([name, *(cell for library in ["tmpi", *PEERS] for cell in cells(row["figures"], row["faults"], library)),
+                       row["verdict"]])
+    lines = ["<!-- SPDX-License-Identifier: Apache-2.0 -->",
+             "<!-- Written by ./dev bench-nodes --page. Measure again instead of editing. -->",
+             "# MPI: two nodes", "",
+             "`./dev bench-nodes --page FILE` measures programs on two nodes of one machine, joined by a bridge, and writes this page. "
+             "All libraries use TCP over the same links. Runs of all settings alternate, and of each library the setting with the "
+             "least minimum stands here. In brackets: the other's minimum over ours.", "",
+             "| measured on |  |", "| --- | --- |", *(f"| {name} | {fact} |" for name, fact in facts.items()), "",
+             *("| " + " | ".join(row) + " |" for row in tables), ""]
+    return "\n".join(lines)
+
+
+def facts_of(runs, limit, load):
+    """Where and how it was measured."""
+    here = store.identity(pathlib.Path(__file__), False)
+    versions = [(store.command_output(*command) or "absent").splitlines()[0]
+                for command in (["mpirun.openmpi", "--version"], ["mpichversion"], ["ucx_info", "-v"])]
+    return {"processor": f"{here['cpu']}, {here['cpus']} CPUs", "kernel": f"Linux {here['kernel']}", "commit": here["commit"],
+            "peers": "; ".join(versions), "runs of each setting": f"{runs}, of at most {limit} s",
+            "load at the begin": load, "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("build", type=pathlib.Path)
@@ -174,6 +224,7 @@ def main():
     parser.add_argument("--rows", default="", help="only rows whose name has this regular expression")
     parser.add_argument("--ways", default=",".join(WAYS), help="the default is all: %(default)s")
     parser.add_argument("--timeout", type=int, default=60, help="seconds that a run may take")
+    parser.add_argument("--page", type=pathlib.Path, help="writes a page of Markdown to this file")
     parser.add_argument("--json", type=pathlib.Path, help="writes all figures to this file")
     args = parser.parse_args()
     args.build = args.build.resolve()
@@ -186,6 +237,7 @@ def main():
     ways = [way for way in args.ways.split(",") if (args.build / f"libexec/mltp/mpi/single.{WAYS[way][0]}").exists()]
     rows = [row for row in ROWS if re.search(args.rows, row[0])]
     kept = {}
+    load = pathlib.Path("/proc/loadavg").read_text(encoding="ascii").split()[0]
     print("minimum, median and maximum; in brackets the other's minimum over ours")
     with tempfile.TemporaryDirectory(dir=args.build) as folder:
         network = check_nodes.Network(pathlib.Path(folder))
@@ -197,6 +249,8 @@ def main():
                 kept[name] = {"figures": figures, "faults": faults, "verdict": verdict(figures, faults)}
         finally:
             network.close()
+    if args.page:
+        args.page.write_text(page(kept, facts_of(args.runs, args.timeout, load)), encoding="utf-8")
     if args.json:
         args.json.write_text(json.dumps(kept, indent=1) + "\n", encoding="ascii")
 
