@@ -15,14 +15,16 @@ plt.rcParams.update(STYLE)
 COLOURS = {"mltp": "#0b6e4f", "mltp-ucontext": "#6fb98f", "mltp-kernel": "#c77d0a",
            "pthreads": "#444444", "one-to-one": "#444444", "boost-fiber": "#2b6cb0",
            "boost-context": "#7fb1e3", "st": "#8a4fbf", "pth": "#b0413e", "go": "#00a3b4",
-           "massivethreads": "#2b6cb0", "argobots": "#8a4fbf", "process": "#b0413e"}
+           "massivethreads": "#2b6cb0", "argobots": "#8a4fbf", "process": "#b0413e",
+           "asio": "#2b6cb0"}
 MARKS = {"mltp": "o", "mltp-ucontext": "s", "mltp-kernel": "^", "pthreads": "D",
          "one-to-one": "D", "boost-fiber": "v", "boost-context": "<", "st": "P", "pth": "X",
-         "go": "h", "massivethreads": "s", "argobots": "v", "process": "X"}
+         "go": "h", "massivethreads": "s", "argobots": "v", "process": "X",
+         "asio": "v"}
 NAMES = {"mltp": "MLTP", "mltp-ucontext": "MLTP, ucontext", "mltp-kernel": "MLTP calls, one-to-one",
          "boost-fiber": "Boost.Fiber", "boost-context": "Boost.Context", "st": "State Threads",
          "pth": "GNU Pth", "go": "Go", "massivethreads": "MassiveThreads", "argobots": "Argobots", "one-to-one": "one-to-one (jkthreads)",
-         "process": "Linux processes"}
+         "process": "Linux processes", "asio": "Boost.Asio"}
 SHADES = ("#a8ddc3", "#6fb98f", "#3a9b72", "#0b6e4f", "#06402d")  # few to many
 SERIES = ("#0b6e4f", "#c77d0a", "#2b6cb0", "#8a4fbf", "#b0413e", "#00a3b4", "#444444")
 

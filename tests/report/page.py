@@ -37,7 +37,8 @@ import sections  # noqa: E402
 import verdicts  # noqa: E402
 
 FIGURES = [f"thesis-figure-{n}" for n in (7, 8, 10, 11, 13, 14)] + \
-    [f"anderson-figure-{n}" for n in range(1, 13)] + ["tmpi2-figure-6", "tmpi2-table-3", "tmpi2-table-8", "mpi-collectives", "systemc-waits", "smt-figure-4-2"]
+    [f"anderson-figure-{n}" for n in range(1, 13)] + ["tmpi2-figure-6", "tmpi2-table-3", "tmpi2-table-8", "mpi-collectives", "systemc-waits", "smt-figure-4-2",
+                                                         "echo-servers"]
 NUMBER = re.compile(r"\d[\d \N{NO-BREAK SPACE}]*(?:\.\d+)?(?:e[+-]\d+)?")
 MEASURED = ("min", "median", "max")
 
@@ -84,7 +85,15 @@ def invented_mpi():
     made += [{"verified": True, "runs": 3, "clock": "cpu", "experiment": "systemc", "metric": metric, "unit": "ns",
               "label": metric, "impl": impl, **dict.fromkeys(MEASURED, value)}
              for metric in ("wait", "process") for impl, value in (("systemc", 50.5), ("mltp-systemc", 30.5))]
-    return made + invented_growth() + invented_coordination()
+    return made + invented_growth() + invented_coordination() + invented_echo()
+
+
+def invented_echo():
+    """Requests for each CPU second: ours twice those of Go at one connection."""
+    return [{"verified": True, "runs": 3, "experiment": "io", "metric": metric, "impl": impl, "unit": unit, "connections": connections,
+             **dict.fromkeys(MEASURED, 1000.5 * connections / (place + 1))}
+            for metric, unit in (("requests_per_cpu_second", "1/s"), ("latency_p50", "us"))
+            for place, impl in enumerate(("mltp", "go")) for connections in (1, 100)]
 
 
 def invented_coordination():
@@ -295,6 +304,11 @@ class Page(unittest.TestCase):
         self.assertIn("2.00 (MLTP without mltpd) at 1.25 s", said)
         self.assertIn("not measured yet", sentences(self.measured)["tmpi2-table-3"])
 
+    def test_echo_servers(self):
+        said = sentences(invented(self.measured))["echo-servers"]
+        self.assertIn("over Go 2.00 (2.00) at 1, 2.00 (2.00) at 100.", said)
+        self.assertIn("not measured yet", sentences(self.measured)["echo-servers"])
+
     def shaken(self, seed):
         """Every sentence, with every measured and printed number replaced by another one."""
         chance = random.Random(seed)
@@ -327,7 +341,7 @@ class Page(unittest.TestCase):
         one of what was varied (threads, VPs, switches, ...) or count something."""
         first, *others = [self.shaken(seed) for seed in range(1, 5)]  # two may agree by chance
         varied = {str(value) for row in invented(self.measured).rows for key, value in row.items()
-                  if key in ("threads", "vps", "runnable", "processors", "section_size", "ranks")}
+                  if key in ("threads", "vps", "runnable", "processors", "section_size", "ranks", "connections")}
         varied |= {blocks.quantity(row["interval_s"]) for row in invented(self.measured).rows if "interval_s" in row}
         varied |= {str(row["switches"]) for row in results.paper("thesis-switch")}
         varied |= {str(self.measured.identity["cpus"])}
