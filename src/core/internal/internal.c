@@ -201,6 +201,8 @@ void mti_touch(void *address, size_t size) { os_touch(address, size); }
 
 void mti_expect_stacks(size_t count) { mt_stacks_expect(count); }
 
+int mti_cpus(void) { return mt_rt.cpus; }
+
 size_t mti_stack_mappings(size_t stacks) { return mt_stack_mappings(stacks); }
 
 size_t mti_stacks_left(void) {

@@ -65,6 +65,9 @@ MTI_EXPORT void mti_set_overflow_hook(bool (*report)(const char *name, size_t ki
 /** Brings memory that is about to be written to, with less work than a page fault for each page. */
 MTI_EXPORT void mti_touch(void *address, size_t size);
 
+/** @return how many CPUs this process could use when the runtime started. */
+MTI_EXPORT int mti_cpus(void);
+
 /** Says how many stacks of the default size will be needed: address space and guards of all are
  * prepared at once, before anything is there that would make it more work. Call it before
  * mltp_init(). */

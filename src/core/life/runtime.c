@@ -44,8 +44,9 @@ static bool on_vps(void) { return mt_options.backend != MT_BACKEND_KERNEL; }
 
 static int active_of(int wanted) {
   if (mt_det_on) return 1;
-  return mt_options.oversubscribe != MT_OVERSUBSCRIBE_NOT || wanted < mt_rt.cpus ? wanted
-                                                                                 : mt_rt.cpus;
+  return mt_options.oversubscribe != MT_OVERSUBSCRIBE_NOT || wanted < mt_rt.woken_most
+             ? wanted
+             : mt_rt.woken_most;
 }
 
 int mltp_set_vps(int vps) {
@@ -165,7 +166,8 @@ static void set_state(int vps, bool bound_main) {
   const int cpus = os_cpus();
   bool bound = bound_main || mt_options.main == MT_MAIN_BOUND;
   mt_rt.main_is_bound = bound && on_vps() && !mt_det_on && !others_later;
-  mt_rt.cpus = mt_options.oversubscribe == MT_OVERSUBSCRIBE_EAGER ? MT_VPS_MAX : cpus;
+  mt_rt.cpus = cpus;
+  mt_rt.woken_most = mt_options.oversubscribe == MT_OVERSUBSCRIBE_EAGER ? MT_VPS_MAX : cpus;
   mt_rt.sleep.watchdog_deadline = MLTP_NEVER;
   mt_rt.sleep.checked_at = mt_rt.sleep.noted_at = UINT32_MAX;
   mt_rt.handover.look_at = MLTP_NEVER;

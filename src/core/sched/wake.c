@@ -99,7 +99,7 @@ void mt_watch_pass_on(void) {
 
 static void wake_sleeper(struct mt_vp *vp) {
   pid_t task = mt_load_relaxed(&vp->handover.task.tid); /* relaxed: it never changes */
-  if (mt_rt.idle.awake < mt_rt.cpus) os_affinity_avoid_here(&vp->sleep.affinity, task);
+  if (mt_rt.idle.awake < mt_rt.woken_most) os_affinity_avoid_here(&vp->sleep.affinity, task);
   unlink_sleeper(vp);
   count_awake(vp);
   vp->sleep.woken_at = os_now();

@@ -99,7 +99,8 @@ struct mt_runtime {
   int most;                      /* [atomic] VPs awake at most, without a daemon's grant */
   bool hungry;                   /* [atomic] written under sleep.ilock: work waits for a grant */
   bool ring_due;                 /* [atomic] the daemon has to hear of a report; sched/share.c */
-  int cpus;                      /* [const] this many VPs are woken to run what is ready */
+  int cpus;                      /* [const] CPUs this process could use at the start */
+  int woken_most;                /* [const] this many VPs are woken to run what is ready */
   struct mltp_thread *finalizer; /* [atomic] main, which waits for all others; life/runtime.c */
   int stack_class;               /* [const] log2 of the default stack size */
   mt_ilock spawn_ilock;          /* held while a VP is made; rank above sleep.ilock */

@@ -41,7 +41,7 @@ static inline int mt_beside_company(int vps) {
 static inline struct mt_vps_seen mt_vps_seen(void) {
   return (struct mt_vps_seen){.awake = mt_load_relaxed(&mt_rt.idle.awake),
                               .target = mt_beside_company(mt_load_relaxed(&mt_rt.idle.target)),
-                              .cpus = mt_beside_company(mt_rt.cpus),
+                              .cpus = mt_beside_company(mt_rt.woken_most),
                               .ending = mt_load_relaxed(&mt_rt.stopping)};
 }
 

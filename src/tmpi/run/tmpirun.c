@@ -300,7 +300,7 @@ static int end_job(const struct settings *settings, int status) {
 /* Programs spawn as many ranks as are missing to MPI_UNIVERSE_SIZE. The room that a program has
  * without being asked for is no advice: mpi4py's MPIPoolExecutor() would start 1,024 Pythons. */
 static int universe(const struct settings *settings) {
-  int cpus = os_cpus(), most = tm_job.most;
+  int cpus = mti_cpus(), most = tm_job.most;
   if (settings->spare >= 0) return most;
   int advised = cpus > settings->ranks ? cpus : settings->ranks + 1;
   return advised < most ? advised : most;
