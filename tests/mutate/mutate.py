@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools" / "mutate"
@@ -215,19 +216,35 @@ class Chance(unittest.TestCase):
         return judge.try_tests(1, [(self.TEST, suite.Normal(0, 0))], 60)[0]
 
     def test_verdicts(self):
-        self.assertEqual(self.found(["failed", "failed"], ["passed"]), "toy")
-        self.assertEqual(self.found(["hangs", "passed", "hangs"], ["passed"]), "toy")
+        self.assertEqual(self.found(["failed", "failed", "failed"], ["passed", "passed"]), "toy")
+        self.assertEqual(self.found(["hangs", "passed", "hangs", "hangs"], ["passed", "passed"]), "toy")
         self.assertEqual(self.found(["failed"], ["failed"]), "")
-        self.assertEqual(self.found(["failed", "passed", "passed", "passed"], ["passed"]), "")
+        self.assertEqual(self.found(["failed"], ["passed", "failed"]), "")
+        self.assertEqual(self.found(["failed", "passed", "passed"], ["passed", "passed"]), "")
+        self.assertEqual(self.found(["failed", "passed", "failed", "passed"], ["passed", "passed"]), "")
         self.assertEqual(self.found(["passed"], []), "")
         self.assertEqual(self.found(["skipped"], []), "")
 
     def test_a_loaded_machine_is_no_hang(self):
-        normal = suite.Normal(wall=1, cpu=1)
-        self.assertFalse(normal.over(wall=60, cpu=8, idle=1))
-        self.assertTrue(normal.over(wall=60, cpu=14, idle=1))
-        self.assertTrue(normal.over(wall=60, cpu=1, idle=20))
-        self.assertTrue(normal.over(wall=90, cpu=1, idle=1))
+        normal = suite.Normal(cpu=1, asleep=1)
+        self.assertFalse(normal.over(cpu=8, idle=1, asleep=60))
+        self.assertTrue(normal.over(cpu=14, idle=1, asleep=1))
+        self.assertTrue(normal.over(cpu=1, idle=20, asleep=20))
+        self.assertTrue(normal.over(cpu=1, idle=1, asleep=90))
+        for command, runs in ((["sleep", "1000"], False), (["sh", "-c", "while :; do :; done"], True)):
+            process = subprocess.Popen(command)
+            self.addCleanup(process.wait)
+            self.addCleanup(process.kill)
+            while suite.any_runs([process.pid]) != runs:
+                time.sleep(0.01)
+
+    def test_nearness(self):
+        court = judge.Judge.__new__(judge.Judge)
+        court.jobs = 2
+        fact = {"cpu": 1, "asleep": 1, "reached": [1]}
+        near, far = (suite.Test(name, (), ".", (), (), (), None, False) for name in ("rwlock.native-2", "mpi.io"))
+        self.assertLess(court.promise(near, fact, "src/sync/rwlock_queue.c"), court.promise(far, fact, "src/sync/rwlock_queue.c"))
+        self.assertEqual(court.promise(near, fact, "src/os/io.c"), court.promise(far, fact, "src/os/io.c"))
 
 
 if __name__ == "__main__":

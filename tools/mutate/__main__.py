@@ -6,10 +6,11 @@ equivalent, and does not count. All others are in one build, and a process runs 
 constant has a build of its own. A first run of the tests shows which of them reach a mutant, and these alone can
 find it. The build checks invariants, as those of the sanitizers do.
 
-A mutant is killed when a test fails with it, or hangs, then passes without it, and then fails with it again. Where the
-time of its tests is over it counts as a survivor. classes.txt says of survivors what they change. Results go to FOLDER/SEED.jsonl. The same command continues there
-after an interruption; it also tries survivors on tests that they have not met, such as new ones. Results of a file
-that has changed are judged anew.
+A mutant is killed when a test fails with it, or hangs, then passes without it twice, and fails with it twice more.
+Where the time of its tests is over it counts as a survivor. classes.txt says of survivors what they change. Mutants
+are judged in the order of the draw, so those that are judged first are a random choice, too: --report with a smaller
+N reports them alone. Results go to FOLDER/SEED.jsonl. The same command continues there after an interruption; it also
+tries survivors on tests that they have not met, such as new ones. Results of a file that has changed are judged anew.
 """
 import argparse
 import concurrent.futures
@@ -23,10 +24,10 @@ import draw
 import judge
 import lab
 import page
+import suite
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-SOON = 60  # seconds of tests; most mutants are killed in fewer, and are judged first
 
 
 def parse_arguments():
@@ -34,8 +35,12 @@ def parse_arguments():
     parser.add_argument("count", type=int, metavar="N", help="how many mutants that are not equivalent")
     parser.add_argument("--seed", type=int, default=1, help="of the random choice (%(default)s)")
     parser.add_argument("--again", type=int, metavar="SEED", help="also judge the survivors of an earlier run, whose results FOLDER has")
+    parser.add_argument("--preset", choices=("asan", "ubsan"), help="build with this sanitizer, and run the tests that CI runs with it")
+    parser.add_argument("--survivors", type=pathlib.Path, metavar="FILE",
+                        help="judge only the survivors of the same draw that FILE has, the results of another FOLDER")
+    parser.add_argument("--sanitized", type=pathlib.Path, metavar="FILE", help="for the report: the results with --survivors")
     parser.add_argument("--path", default="src", help="only files below this folder (%(default)s)")
-    parser.add_argument("--jobs", type=int, default=2, help="builds and tests at a time (%(default)s)")
+    parser.add_argument("--jobs", type=int, default=2, help="tests at a time, of which most wait; builds at most one for each CPU (%(default)s)")
     parser.add_argument("--limit", type=int, default=600, metavar="SECONDS", help="of the tests of one mutant (%(default)s)")
     parser.add_argument("--pause", type=pathlib.Path, metavar="FILE", help="run no test while this file exists")
     parser.add_argument("--root", type=pathlib.Path, default=ROOT, help="the tree (%(default)s)")
@@ -74,17 +79,20 @@ class Book:
     def kinds(self):
         return {name: "" if r["verdict"] in page.COUNTED else r["verdict"] for name, r in self.results.items()}
 
-    def enter(self, name, file, site, verdict, **more):
-        """Writes a result, unless it says the same."""
+    def made(self, name, file, site, verdict, **more):
+        """A result."""
         was = (self.place.root / file).read_bytes()[site.first:site.last].decode("utf-8", "replace")
-        result = {"name": name, "file": file, "line": site.line, "operator": site.operator, "was": was, "text": site.text,
-                  "verdict": verdict, "by": "", "seconds": 0, "tests": 0, "left": 0, "source": self.source(file),
-                  "commit": self.commit, **more}
-        self.results[name] = result
+        return {"name": name, "file": file, "line": site.line, "operator": site.operator, "was": was, "text": site.text,
+                "verdict": verdict, "by": "", "seconds": 0, "tests": 0, "left": 0, "source": self.source(file),
+                "commit": self.commit, **more}
+
+    def enter(self, name, file, site, verdict, **more):
+        """Writes a result."""
+        result = self.results[name] = self.made(name, file, site, verdict, **more)
         with open(self.file, "a", encoding="utf-8") as kept:
             kept.write(json.dumps(result) + "\n")
         if verdict in page.COUNTED:
-            print(f"{verdict:9} {name} {file}:{site.line}: {site.operator}: {was[:50]!r} -> {site.text[:50]!r} {result['by']} "
+            print(f"{verdict:9} {name} {file}:{site.line}: {site.operator}: {result['was'][:50]!r} -> {site.text[:50]!r} {result['by']} "
                   f"({result['seconds']} s{', ' + str(result['left']) + ' tests left' if result['left'] else ''})", flush=True)
 
     def passed(self, name):
@@ -93,19 +101,28 @@ class Book:
         kept = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
         return kept.get("tests", {}) if kept.get("source") == self.results.get(name, {}).get("source", "") else {}
 
-    def judged(self, mutant, tests, outcome, met):
-        """Notes what came of a mutant that was tried on these tests. met: tests that it had met before."""
+    def judged(self, mutant, tests, outcome, met, unknown):
+        """Notes what came of a mutant that was tried on these tests. met: tests that it had met before. unknown: how many
+        more may reach it."""
         by, passed, seconds = outcome
         digests = {test.name: test.digest(judge.fingerprint) for test, _ in tests}
         met = {**met, **{name: digests[name] for name in passed}}
         self.enter(mutant.name, mutant.file, mutant.site, "killed" if by else "survived", by=by, tests=len(met),
-                   left=0 if by else len(digests.keys() - passed), seconds=round(seconds, 1))
+                   left=0 if by else len(digests.keys() - passed) + unknown, seconds=round(seconds, 1))
         (self.met / mutant.name).write_text(json.dumps({"source": self.source(mutant.file), "tests": met}), encoding="utf-8")
 
-    def final(self, mutants, others):
-        """The results of the drawn mutants, survivors with their classes."""
+    def final(self, mutants, others, sanitized):
+        """The results of the drawn mutants, survivors with their classes: what is not judged yet is one, with tests left.
+        sanitized: results of survivors under a sanitizer."""
+        known = {m.name: self.made(m.name, m.file, m.site, "survived", left=1) for m in mutants} | self.results
         names = [mutant.name for mutant in mutants] + [name for name, *_ in others]
-        return self.classified(self.results[name] for name in names if name in self.results)
+        found = {name: r | {"by": f"{r['by']}, sanitized"} for name, r in sanitized.items() if r["verdict"] == "killed"
+                 and r["source"] == self.source(r["file"])}
+        return self.classified(found.get(name, known[name]) if known[name]["verdict"] == "survived" else known[name]
+                               for name in names if name in known)
+
+    def equivalent(self, name):
+        return self.classes.get(name, ("",))[0] == "equivalent"
 
     def classified(self, results):
         def of(r):
@@ -122,11 +139,11 @@ def wanted(mutants, book, court):
     """The mutants that are not judged, or that have tests left: (mutant, tests, tests met)."""
     for mutant in mutants:
         result = book.results.get(mutant.name)
-        if result is None or result["verdict"] == "survived" and book.classes.get(mutant.name, ("",))[0] != "equivalent":
+        if result is None or result["verdict"] == "survived" and not book.equivalent(mutant.name):
             met = book.passed(mutant.name) if result else {}
-            tests = [(test, normal) for test, normal in court.reaching(mutant.number)
+            tests = [(test, normal) for test, normal in court.reaching(mutant.number, mutant.file)
                      if met.get(test.name) != test.digest(judge.fingerprint)]
-            if tests or result is None:
+            if tests or result is None or (result["left"] and not court.unknown):
                 yield mutant, tests, met
 
 
@@ -160,34 +177,31 @@ class Woven:
 
 
 def judge_all(mutants, woven, book, court, options, drawn):
-    """By what an earlier run learned at first, then by quick tests and for a short time. Mutants with builds of their own
+    """In the order of the draw, first by the tests that an earlier run has learned of. Mutants with builds of their own
     come last, as all share the tree."""
-    soon = min(SOON, options.limit)
-    for learns, limit in ((False, soon), (True, soon), (True, options.limit)):
-        court.learn(woven.key, limit if learns else 0)
+    for runs in False, True:
+        court.learn(woven.key, runs)
         tasks = {}
         for mutant, tests, met in wanted([m for m in mutants if m.number not in woven.alone], book, court):
-            if learns or (tests and mutant.name not in book.results):  # others may need a test that is not known yet
-                tasks[court.judge(mutant.number, tests, limit)] = mutant, tests, met
+            if tests or runs:
+                tasks[court.judge(mutant.number, tests, options.limit)] = mutant, tests, met
         for task in concurrent.futures.as_completed(tasks):
             mutant, tests, met = tasks[task]
-            book.judged(mutant, tests, task.result(), met)
+            book.judged(mutant, tests, task.result(), met, court.unknown)
     for mutant, tests, met in wanted([m for m in mutants if m.number in woven.alone], book, court):
         source = drawn.texts[mutant.file]
         outcome = court.judge_alone(lambda commands, m=mutant, s=source: book.place.build_mutant(m.file, m.site.apply(s), commands),
-                                    lambda m=mutant: book.place.restore(m.file, woven.texts[m.file]), tests or court.reaching(None),
+                                    lambda m=mutant: book.place.restore(m.file, woven.texts[m.file]), tests or court.reaching(None, mutant.file),
                                     options.limit)
-        book.judged(mutant, tests, outcome, met)
+        book.judged(mutant, tests, outcome, met, 0)
 
 
 def choose(drawn, options, book, woven, place):
-    """The drawn mutants, and the others, which do not count."""
-    known = book.kinds() | woven.kinds(book)
-    try:
-        mutants, others = drawn.choose(options.count, known)
-    except RuntimeError:  # headers are not made yet
-        place.ninja(check=True)
-        mutants, others = drawn.choose(options.count, known)
+    """The drawn mutants, and the others, which do not count. Raises RuntimeError where clang cannot read the code."""
+    if options.survivors:
+        return drawn.named({name for name, r in last_lines(options.survivors).items()
+                            if r["verdict"] == "survived" and not book.equivalent(name)}, 1), []
+    mutants, others = drawn.choose(options.count, book.kinds() | woven.kinds(book))
     for name, file, site, kind in others:
         if name not in book.results:
             book.enter(name, file, site, kind)
@@ -202,11 +216,24 @@ def report(results, again, options, commit):
         options.table.write_text(page.page(results, again, options, commit), encoding="utf-8")
 
 
+def judge_drawn(mutants, earlier, options, folder, place, book, woven, drawn):
+    """Builds the mutants and the survivors of an earlier run, and judges them. Raises CalledProcessError, RuntimeError."""
+    names = {name for name, r in earlier.items() if r["verdict"] == "survived"} - {mutant.name for mutant in mutants}
+    tried = mutants + drawn.named(names, max((mutant.number for mutant in mutants), default=0) + 1)
+    woven.renew(drawn, tried, book)
+    place.prepare(woven.texts)
+    print(f"building {len(tried)} mutants, {len(woven.alone)} of them later and alone", flush=True)
+    place.build_all()
+    slices = suite.SANITIZED if options.preset else suite.PLAIN
+    court = judge.Judge(place.build, slices, folder, options.jobs, options.pause)
+    judge_all(tried, woven, book, court, options, drawn)
+
+
 def main():
     options = parse_arguments()
     folder = (options.out or options.root / "build" / "mutate").resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    place = lab.Lab(options.root.resolve(), folder, options.jobs)
+    place = lab.Lab(options.root.resolve(), folder, options.jobs, options.preset or "")
     book = Book(folder, options.seed, place)
     woven = Woven(folder / "woven.json")
     earlier = last_lines(folder / f"{options.again}.jsonl") if options.again else {}
@@ -214,21 +241,19 @@ def main():
         if not options.report:
             place.prepare(woven.texts)
         drawn = draw.Draw(place, folder, options.seed, options.path)
-        mutants, others = choose(drawn, options, book, woven, place)
+        try:
+            mutants, others = choose(drawn, options, book, woven, place)
+        except RuntimeError:  # headers are not made yet
+            place.build_all()
+            mutants, others = choose(drawn, options, book, woven, place)
         if not options.report:
-            names = {name for name, r in earlier.items() if r["verdict"] == "survived"} - {mutant.name for mutant in mutants}
-            tried = mutants + drawn.named(names, len(mutants) + 1)
-            woven.renew(drawn, tried, book)
-            place.prepare(woven.texts)
-            print(f"building {len(tried)} mutants, {len(woven.alone)} of them later and alone", flush=True)
-            place.ninja(check=True)
-            court = judge.Judge(place.build, folder, options.jobs, options.pause)
-            judge_all(tried, woven, book, court, options, drawn)
+            judge_drawn(mutants, earlier, options, folder, place, book, woven, drawn)
     except subprocess.CalledProcessError as error:
         sys.exit(f"mutate: the tree cannot be built: {error} (see {place.build}/mutate-build.log)")
     except RuntimeError as error:
         sys.exit(f"mutate: {error}")
-    report(book.final(mutants, others), book.again(earlier), options, book.commit)
+    sanitized = last_lines(options.sanitized) if options.sanitized else {}
+    report(book.final(mutants, others, sanitized), book.again(earlier), options, book.commit)
     return 0
 
 

@@ -16,6 +16,8 @@ import suite
 FURTHER = re.compile(r"\.(native-1|native-8|native-33|crowded|ucontext|seeded-[2-9]|sched-\w+|late-probe|as-shipped)$")
 MUTANTS_MAX = 65536  # bytes of the file in which a test notes what it reaches (mutant.h)
 TRIES = 3  # of a mutant under a test that found it once
+AGAIN = 2  # times that it is found in them, and that the test passes without it
+LONGEST = 120  # seconds that a test may need, of CPU or asleep
 
 _runner = None  # of a worker
 
@@ -34,23 +36,29 @@ def begin(main, folder, pause):
     _runner = suite.Runner(folder, pause)
 
 
-def measure(test, limit):
-    """A run without a mutant: (verdict, seconds, CPU seconds, numbers of the mutants it reaches). A test that needs more
-    than the time for one mutant is left out."""
+def measure(test):
+    """A run without a mutant: (verdict, CPU seconds, seconds asleep, numbers of the mutants it reaches)."""
     notes = _runner.folder / f"reached.{os.getpid()}"
     for _ in range(2):
         notes.write_bytes(bytes(MUTANTS_MAX))
-        run = _runner.run(test, suite.AtMost(limit), reached=notes)
+        run = _runner.run(test, suite.AtMost(LONGEST), reached=notes)
         if run.verdict != "failed":
             break
-    return run.verdict, run.wall, run.cpu, [number for number, note in enumerate(notes.read_bytes()) if note]
+    return run.verdict, run.cpu, run.asleep, [number for number, note in enumerate(notes.read_bytes()) if note]
 
 
 def confirmed(test, normal, number):
-    """Whether a test that failed with a mutant passes without, and fails with it once more: tests fail by chance, too."""
-    if _runner.run(test, normal).verdict != "passed":
+    """Whether a test that failed with a mutant passes without, and fails with it again: tests fail by chance, too."""
+    if any(_runner.run(test, normal).verdict != "passed" for _ in range(AGAIN)):
         return False
-    return any(_runner.run(test, normal, number).verdict in ("failed", "hangs") for _ in range(TRIES))
+    left = AGAIN
+    for tries in range(TRIES, 0, -1):
+        if left > tries:
+            return False
+        left -= _runner.run(test, normal, number).verdict in ("failed", "hangs")
+        if left == 0:
+            return True
+    return False
 
 
 def try_tests(number, tests, limit):
@@ -78,18 +86,19 @@ def suspect(tests, limit):
 
 
 def passes(test, normal):
+    """Whether a test passes without a mutant."""
     return _runner.run(test, normal).verdict == "passed"
 
 
 class Judge:
     """Runs tests in worker processes. file keeps what each test reaches."""
 
-    def __init__(self, build, folder, jobs, pause):
-        self.folder = folder
+    def __init__(self, build, slices, folder, jobs, pause):
+        self.folder, self.jobs = folder, jobs
         self.file = folder / "reached.json"
-        self.tests = {test.name: test for test in suite.listed(build)}
+        self.tests = {test.name: test for test in suite.listed(build, slices)}
         self.pool = concurrent.futures.ProcessPoolExecutor(jobs, initializer=begin, initargs=(os.getpid(), folder, pause))
-        self.known = {}
+        self.known, self.unknown = {}, 0
 
     def siblings(self):
         """The tests that run the same command, by command."""
@@ -104,34 +113,41 @@ class Judge:
             first = [test for test in tests if not FURTHER.search(test.name)]
             yield from first or tests
 
-    def learn(self, key, limit):
-        """Runs each test once, if it was not run with these mutants. key: of the mutants in the build. limit: of a test;
-        0: no test runs."""
+    def learn(self, key, runs):
+        """Runs each test once, if it was not run with these mutants. key: of the mutants in the build. runs: whether tests
+        run; otherwise tests that no earlier run has reached stay unknown."""
         kept = json.loads(self.file.read_text(encoding="utf-8")) if self.file.exists() else {}
         self.known = kept["tests"] if kept.get("key") == key else {}
         digests = {test.name: test.digest(fingerprint) for test in self.measured()}
-        for name in [name for name, fact in self.known.items() if fact["verdict"] == "hangs" and fact["wall"] < limit]:
-            del self.known[name]
-        wanted = [test for test in self.measured() if limit and self.known.get(test.name, {}).get("digest") != digests[test.name]]
+        wanted = [test for test in self.measured() if self.known.get(test.name, {}).get("digest") != digests[test.name]]
+        self.unknown = 0 if runs else len(wanted)
+        if not runs:
+            return
         if wanted:
             print(f"running {len(wanted)} tests to see which mutants they reach", flush=True)
-        tasks = {self.pool.submit(measure, test, limit): test for test in wanted}
+        tasks = {self.pool.submit(measure, test): test for test in wanted}
         for count, task in enumerate(concurrent.futures.as_completed(tasks), start=1):
             test = tasks[task]
-            verdict, wall, cpu, reached = task.result()
-            self.known[test.name] = {"digest": digests[test.name], "verdict": verdict, "wall": wall, "cpu": cpu, "reached": reached}
-            if verdict == "failed":
-                print(f"{test.name} fails without a mutant: left out", flush=True)
+            verdict, cpu, asleep, reached = task.result()
+            self.known[test.name] = {"digest": digests[test.name], "verdict": verdict, "cpu": cpu, "asleep": asleep, "reached": reached}
+            if verdict in ("failed", "hangs"):
+                print(f"{test.name} {'fails' if verdict == 'failed' else 'takes too long'} without a mutant: left out", flush=True)
             if count % 20 == 0 or count == len(wanted):
                 self.file.write_text(json.dumps({"key": key, "tests": self.known}), encoding="utf-8")
-        if limit and not any(fact["verdict"] == "passed" for fact in self.known.values()):
+        if not any(fact["verdict"] == "passed" for fact in self.known.values()):
             raise RuntimeError("no test passes without a mutant (mend the tree first)")
 
-    def reaching(self, number):
-        """The tests that reach a mutant, all tests for None: (test, what it normally needs), the most promising first.
+    def promise(self, test, fact, file):
+        """The less, the sooner a test is tried: it is quick, reaches few other mutants, and has the name of the file or of
+        its folder."""
+        cost = (0.1 + fact["cpu"] + fact["asleep"] / self.jobs) * (10 + len(fact["reached"]))
+        words = {word for word in re.split(r"[/_.]", file.removesuffix(".c")) if len(word) > 3}
+        return cost / (1 + 3 * len(words & set(re.split(r"[/_.-]", test.name))))
 
-        Of each program one run comes first, so that many programs are tried before one is tried on many settings. A
-        test that is quick and reaches few other mutants comes before one that is slow or reaches most of them."""
+    def reaching(self, number, file=""):
+        """The tests that reach a mutant of a file, all tests for None: (test, what it normally needs), the most promising first.
+
+        Of each program one run comes first, so that many programs are tried before one is tried on many settings."""
         found = []
         for tests in self.siblings().values():
             facts = [self.known[t.name] for t in tests if self.known.get(t.name, {}).get("verdict") == "passed"]
@@ -141,9 +157,9 @@ class Judge:
             for test in tests:
                 own = self.known.get(test.name)
                 if own is None or (own["verdict"] == "passed" and (number is None or number in own["reached"])):
-                    fact = own or max(facts, key=lambda fact: fact["wall"])
-                    runs.append((bool(FURTHER.search(test.name)), fact["wall"] * (10 + len(fact["reached"])), test.name, test,
-                                 suite.Normal(fact["wall"], fact["cpu"])))
+                    fact = own or max(facts, key=lambda fact: fact["cpu"])
+                    runs.append((bool(FURTHER.search(test.name)), self.promise(test, fact, file), test.name, test,
+                                 suite.Normal(fact["cpu"], fact["asleep"])))
             found += [(rank, *run[1:]) for rank, run in enumerate(sorted(runs))]
         return [(test, normal) for _, _, _, test, normal in sorted(found)]
 

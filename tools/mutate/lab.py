@@ -6,26 +6,32 @@ import pathlib
 import re
 import shlex
 import subprocess
+import sys
 import tempfile
 
+import suite
+
 CONFIGURE = ["-G", "Ninja", "-DCMAKE_BUILD_TYPE=None", "-DCMAKE_C_FLAGS=-O1 -g1 -fno-omit-frame-pointer",
-             "-DCMAKE_CXX_FLAGS=-O1 -g1 -fno-omit-frame-pointer", "-DMLTP_CHECKED=ON", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"]
+             "-DCMAKE_CXX_FLAGS=-O1 -g1 -fno-omit-frame-pointer", "-DMLTP_CHECKED=ON"]
 PROGRAM = re.compile("(EXECUTABLE|SHARED_LIBRARY|MODULE_LIBRARY)_LINKER")
 
 
 class Lab:
     """The copy. Files in texts differ from the user's. Raises subprocess.CalledProcessError where it cannot be built."""
 
-    def __init__(self, root, folder, jobs):
-        self.root, self.tree, self.jobs = root, folder / "tree", jobs
-        self.build = self.tree / "build"
+    def __init__(self, root, folder, jobs, preset=""):
+        self.preset = preset  # "": CONFIGURE
+        self.root, self.tree, self.jobs = root, folder / "tree", min(jobs, os.cpu_count())
+        self.build = self.tree / "build" / preset
         self.stale = set()  # outputs that contain the last mutant which has a build of its own
 
     def prepare(self, texts):
         """Makes the copy like the tree but for these texts, by name, and configures it."""
         self.synchronize(texts)
         if not (self.build / "build.ninja").exists():
-            subprocess.run(["cmake", "-S", self.tree, "-B", self.build, *CONFIGURE], check=True, stdout=subprocess.DEVNULL)
+            options = ["--preset", self.preset] if self.preset else ["-S", self.tree, "-B", self.build, *CONFIGURE]
+            subprocess.run(["cmake", *options, "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"], check=True, cwd=self.tree,
+                           stdout=subprocess.DEVNULL)
 
     def names(self):
         """The files of the tree that git follows."""
@@ -66,6 +72,15 @@ class Lab:
         with open(self.build / "mutate-build.log", "wb") as log:
             return subprocess.run(["ninja", "-C", self.build, "-j", str(self.jobs), *outputs], check=check, stdout=log,
                                   stderr=subprocess.STDOUT).returncode
+
+    def build_all(self):
+        """Builds what the tests run, with a preset as CI does."""
+        needed = pathlib.Path(__file__).resolve().parents[1] / "needed.py"
+        for arguments in suite.SANITIZED if self.preset else []:
+            said = subprocess.run([sys.executable, "-B", needed, self.build, *arguments], check=True, capture_output=True, text=True)
+            self.ninja(*said.stdout.split(), check=True)
+        if not self.preset:
+            self.ninja(check=True)
 
     def query(self, names):
         """What ninja says of files: (name, rule that makes it, what is made from it)."""

@@ -13,6 +13,8 @@ CLASSES = {
     "costs": "the results are the same, and come later or take more memory",
     "chance": "it opens a race or weakens an order that a test meets by chance; models and sanitizers judge it",
 }
+SANITIZED = (" Survivors were tried again in a build with AddressSanitizer, by the tests that CI runs so: what these find is "
+             "marked `sanitized`.")
 
 
 def interval(survived, counted):
@@ -34,6 +36,9 @@ def summary(results):
     rate = len(survived) / len(counted) if counted else 0
     text = (f"{len(survived)} of {len(counted)} mutants survived: {rate:.1%}, between {low:.1%} and {high:.1%} with 95 % confidence; "
             f"{len(results) - len(counted)} more are equivalent or do not compile.")
+    if classes["open"]:
+        text += (f" {classes['open']} of the survivors have not met all tests that reach them, so this is an upper bound: "
+                 f"{len(survived) - classes['open']} have.")
     if classes["equivalent"]:
         others, left = len(survived) - classes["equivalent"], len(counted) - classes["equivalent"]
         text += (f" Of the survivors no program can see {classes['equivalent']} (reasons below); without them {others} of {left} survived: "
@@ -65,7 +70,7 @@ def rooms(results):
 
 def survivors(results):
     rows = [(f"{r['file']}:{r['line']}", r["operator"], code(r["was"]), code(r["text"]), r["class"],
-             r["reason"] or f"{r['tests']} tests pass" + (f", {r['left']} not run" if r["left"] else ""))
+             r["reason"] or f"{r['tests']} tests pass" + (", others have not run" if r["left"] else ""))
             for r in results if r["verdict"] == "survived"]
     return table(("place", "operator", "was", "becomes", "class", "why, or tests"), sorted(rows, key=lambda row: (row[4], row[0])))
 
@@ -76,18 +81,20 @@ def page(results, again, options, commit):
     model = next((line.split(":")[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
                   if line.startswith("model name")), "unknown")
     counted = [r for r in results if r["verdict"] in COUNTED]
+    unjudged = sum(r.get("class") == "open" for r in counted)
     command = f"./dev mutate {options.count} --seed {options.seed}" + (f" --again {options.again}" if options.again else "")
     lines = ["<!-- SPDX-License-Identifier: Apache-2.0 -->", "<!-- Written by ./dev mutate; do not edit. Run it again instead. -->",
              "# Random mutants", "",
              f"`{command} --table FILE` writes this page from its results. A mutant is one change of the C code below `{options.path}`, "
-             "drawn at random; it is killed when a test fails with it, passes without it at once, and fails with it again.", "",
+             "drawn at random; it is killed when a test fails with it, then passes without it twice, and fails with it twice more. "
+             "All tests that reach it are tried, in a build that checks invariants." + (SANITIZED if options.sanitized else ""), "",
              summary(results), "",
              *table(("judged", ""), [("commit", f"{commit}: the files are as they were judged"), ("seed", options.seed),
-                                     ("mutants", f"{len(counted)} of {options.count} judged"), ("processor", model),
+                                     ("mutants", f"{len(counted)}, of which {len(counted) - unjudged} have met all tests that reach them, or were killed"), ("processor", model),
                                      ("written", time.strftime("%Y-%m-%d", time.gmtime()))]),
              *rooms(counted), "## Survivors", "",
              *(f"- **{name}**: {meaning}." for name, meaning in CLASSES.items()), "",
-             "All of them count in the first rate; the second leaves out those that no program can see.", "", *survivors(counted)]
+             "All of them count in the first rate; the second leaves out mutants that no program can see.", "", *survivors(counted)]
     if again:
         lines += [f"## Seed {options.again}, whose survivors met new tests", "",
                   "Tests were written for these survivors, so the rate says what the tests find now, and nothing of other mutants.", "",

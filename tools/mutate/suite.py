@@ -3,7 +3,7 @@
 
 ctest lists the tests; it does not run them, as it waits for its time limits where a mutant hangs. Such a limit also
 counts a loaded machine as a hang. Here a test hangs when it uses far more CPU than it does without a mutant, or when
-it uses none for a long time.
+all its threads sleep for a long time. A thread that waits for a CPU does not sleep.
 """
 import collections
 import contextlib
@@ -21,12 +21,16 @@ import signal
 import subprocess
 import time
 
-LEFT_OUT = "mutations|models|lint|bench|install|report|scale"  # labels of tests that run none of src/, that run tools, or need the machine
+# Labels of tests that run none of src/, that run tools, or need the machine.
+LEFT_OUT = "mutations|models|lint|bench|install|report|scale"
+PLAIN = [[]]
+SANITIZED = [["-L", "quick"], ["-L", "mpi|seeded", "-R", "native-2$|seeded-1$"]]  # what CI runs so (.ci/run)
 # Properties of a test that change how ctest judges it, and that we do not know.
 UNKNOWN = {"WILL_FAIL", "ENVIRONMENT_MODIFICATION", "FIXTURES_REQUIRED", "SKIP_REGULAR_EXPRESSION", "DISABLED"}
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 TICKS, PAGE = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
-MEMORY_MAX, OUTPUT_MAX, STOPPED = 8 << 30, 256 << 20, 15  # bytes, bytes, seconds between two looks at a test
+MEMORY_MAX, OUTPUT_MAX = 8 << 30, 256 << 20  # bytes
+LOOK, STOPPED = 4, 20  # seconds from one look at a test to the next, and beyond which all was stopped
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,13 +55,13 @@ class Test:
 
 @dataclasses.dataclass(frozen=True)
 class Normal:
-    """What a test needs without a mutant, in seconds."""
-    wall: float
+    """What a test needs without a mutant: seconds of CPU, and seconds in which all its threads sleep."""
     cpu: float
+    asleep: float
 
-    def over(self, wall, cpu, idle):
-        """Whether a run that has lasted so long, and has used no CPU lately, hangs."""
-        return cpu > 2 + 10 * self.cpu or idle > 10 + 3 * self.wall or wall > 60 + 20 * self.wall
+    def over(self, cpu, idle, asleep):
+        """Whether a run that has used so much CPU hangs. idle: seconds it sleeps now. asleep: in all."""
+        return cpu > 2 + 10 * self.cpu or idle > 10 + 3 * self.asleep or asleep > 60 + 20 * self.asleep
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,23 +69,26 @@ class AtMost:
     """Of a test that was never run."""
     limit: float
 
-    def over(self, wall, _cpu, _idle):
-        return wall > self.limit
+    def over(self, cpu, _idle, asleep):
+        return cpu > self.limit or asleep > self.limit
 
 
 @dataclasses.dataclass(frozen=True)
 class Run:
     """How a run ended: passed, failed, skipped, hangs, or disturbed, when nothing can be said."""
     verdict: str
-    wall: float
     cpu: float
+    asleep: float
 
 
-def listed(build):
-    """The tests of a build tree whose rules we know."""
-    said = subprocess.run(["ctest", "--test-dir", build, "--show-only=json-v1", "-LE", LEFT_OUT], check=True, capture_output=True,
-                          text=True).stdout
-    for entry in json.loads(said)["tests"]:
+def listed(build, slices):
+    """The tests of a build tree whose rules we know. slices: arguments of ctest that choose some."""
+    entries = {}
+    for arguments in slices:
+        said = subprocess.run(["ctest", "--test-dir", build, "--show-only=json-v1", *arguments, "-LE", LEFT_OUT], check=True,
+                              capture_output=True, text=True).stdout
+        entries |= {entry["name"]: entry for entry in json.loads(said)["tests"]}
+    for entry in entries.values():
         values = {p["name"]: p["value"] for p in entry.get("properties", ())}
         if "command" in entry and not UNKNOWN & values.keys():
             yield Test(entry["name"], tuple(entry["command"]), values.get("WORKING_DIRECTORY", str(build)),
@@ -115,6 +122,17 @@ def offspring():
             found[pid] = figures[pid]
             left.append(pid)
     return found
+
+
+def any_runs(pids):
+    """Whether a thread of these processes runs, or waits for a CPU."""
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            for thread in os.listdir(f"/proc/{pid}/task"):
+                stat = pathlib.Path("/proc", str(pid), "task", thread, "stat").read_text(encoding="utf-8", errors="replace")
+                if stat.rpartition(")")[2].split()[0] == "R":
+                    return True
+    return False
 
 
 def end_offspring():
@@ -162,44 +180,49 @@ class Runner:
         if reached:
             environment["MUTATE_REACHED"] = str(reached)
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        start = time.monotonic()
         with open(log, "wb") as output:
             try:
                 process = subprocess.Popen(test.command, cwd=test.folder, env=environment, stdin=subprocess.DEVNULL,
                                            stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
             except OSError:
                 return Run("failed", 0, 0)
-            ended = self.watch(process, normal, log, start)
+            ended, asleep, stopped = self.watch(process, normal, log)
         if ended:
             process.kill()
         process.wait()
-        wall = time.monotonic() - start
         end_offspring()  # it takes the status of each child, so ours was asked for its own before
         now = resource.getrusage(resource.RUSAGE_CHILDREN)
         cpu = now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime
-        return Run(ended or self.verdict(test, process.returncode, log), wall, cpu)
+        verdict = ended or self.verdict(test, process.returncode, log)
+        return Run("disturbed" if stopped and verdict in ("failed", "hangs") else verdict, cpu, asleep)
 
-    def watch(self, process, normal, log, start):
-        """Waits for the end of a process. Returns None at an ordinary end, otherwise the verdict."""
+    def watch(self, process, normal, log):
+        """Waits for the end of a process. Returns the verdict, None at an ordinary end, for how long it slept, and whether
+        all was stopped for a while."""
         handle = os.pidfd_open(process.pid)
-        last = begin_idle = start
-        cpu_then = 0.0
+        last = begin = time.monotonic()
+        cpu_then = idle = asleep = 0.0
+        stopped = False
         try:
-            while not select.select([handle], [], [], 0.5)[0]:
+            while not select.select([handle], [], [], LOOK)[0]:
                 now = time.monotonic()
-                below = offspring().values()
-                cpu = sum(used for used, _ in below)
-                if now - last > STOPPED or (self.pause and self.pause.exists()):
-                    return "disturbed"
-                if cpu - cpu_then > 0.02 * (now - begin_idle):
-                    begin_idle, cpu_then = now, cpu
-                if normal.over(now - start, cpu, now - begin_idle) or log.stat().st_size > OUTPUT_MAX \
-                        or sum(memory for _, memory in below) > MEMORY_MAX:
-                    return "hangs"
+                below = offspring()
+                cpu = sum(used for used, _ in below.values())
+                stopped |= now - last > STOPPED
+                if self.pause and self.pause.exists():
+                    return "disturbed", asleep, stopped
+                if cpu - cpu_then > 0.02 * (now - begin) or any_runs(below):
+                    begin, cpu_then, idle = now, cpu, 0.0
+                else:
+                    step = min(now - last, LOOK)  # more: this process had no CPU itself
+                    idle, asleep = idle + step, asleep + step
+                if normal.over(cpu, idle, asleep) or log.stat().st_size > OUTPUT_MAX \
+                        or sum(memory for _, memory in below.values()) > MEMORY_MAX:
+                    return "hangs", asleep, stopped
                 last = now
         finally:
             os.close(handle)
-        return "disturbed" if time.monotonic() - last > STOPPED else None
+        return None, asleep, stopped or time.monotonic() - last > STOPPED
 
     def verdict(self, test, status, log):
         """As ctest judges."""
