@@ -2,6 +2,7 @@
 /* MPI_Barrier() and MPI_Bcast(). */
 #include "tmpi/coll/collective.h"
 #include "tmpi/coll/nodes.h"
+#include "tmpi/coll/offer.h"
 #include "tmpi/coll/phase.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/request/request.h"
@@ -52,12 +53,15 @@ __attribute__((noinline)) static void bcast_in_pair(struct tm_coll *coll, void *
 }
 
 void tm_bcast(struct tm_coll *coll, void *buffer, size_t count, struct tm_type *type, int root) {
+  size_t bytes = count * type->size;
   if (coll->comm->team == NULL) /* jumps, for which no register has to be saved */
     tm_nodes_bcast(coll, buffer, count, type, root);
   else if (mt_unlikely(tm_pair_of(coll) != NULL))
-    bcast_in_pair(coll, buffer, count * type->size, type, root);
+    bcast_in_pair(coll, buffer, bytes, type, root);
+  else if (mt_unlikely(bytes >= TM_OFFER_MIN))
+    tm_bcast_offered(coll, buffer, bytes, type, root);
   else
-    bcast(coll, buffer, count * type->size, type, root, false);
+    bcast(coll, buffer, bytes, type, root, false);
 }
 
 /* All of a group have come when its barrier returns; then its first rank tells the other group's.

@@ -3,7 +3,7 @@
  * @file phase.h
  * Collectives of an intracommunicator proceed in phases. Between two phases all members wait for
  * each other. In a phase a member may read what the others published in the one before, and copy
- * straight from and to their buffers.
+ * straight from and to their buffers. A broadcast of many bytes has no phase (offer.h).
  *
  * The last arrival of a VP group (object/team.h) enters the root barrier. When the last
  * arrivals of all VP groups are there, each releases the barrier of its own group. So a phase of N
