@@ -7,6 +7,8 @@
  * 2 sends one that stays with it, and waits for the request. With -DEAGER all is eager, and thread 1
  * sends three: the fast box and the cell are used again.
  *
+ * A receive may copy itself, as one of many bytes does: thread 2 then hands it the message.
+ *
  * Guards are locks, so that memory is as each holder left it: no store buffers. Bins are left out:
  * everything fits everything.
  *
@@ -26,6 +28,7 @@ bool saved[3], resumed[3];  /* threads */
 
 /* requests of receives, 0 to 2; data: 0 none yet, 10 * sender + number */
 bool posted[RECEIVES], blocks[RECEIVES], complete[RECEIVES], waited[RECEIVES];
+bool copies[RECEIVES], handed[RECEIVES];
 byte data[RECEIVES];
 chan queue = [RECEIVES] of { byte }; /* posted receives, the oldest first */
 
@@ -84,6 +87,28 @@ inline deliver(what) {
 #endif
 }
 
+/* hand_over(): the same, but its thread copies. */
+inline hand_over() {
+  handed[r] = true;
+  if
+  :: blocks[r] -> resume(0)
+  :: else -> complete_receive(r)
+  fi
+}
+
+/* tm_request_complete() of thread 2's send, by the receiver */
+inline complete_send() {
+  taken[2] = true;
+  lock(guard2);
+  done2 = true;
+  wakes = waited2;
+  guard2 = false;
+  if
+  :: wakes -> resume(2)
+  :: else
+  fi
+}
+
 active proctype receiver() {
   byte r, what, sender, last, got;
   bool in_cell, wakes;
@@ -93,6 +118,12 @@ active proctype receiver() {
      :: blocks[r] = true
      :: blocks[r] = false
      fi;
+#ifndef EAGER
+     if
+     :: copies[r] = true
+     :: copies[r] = false
+     fi;
+#endif
      lock(ilock);
      if
 #ifdef MUTATE_10
@@ -137,15 +168,7 @@ active proctype receiver() {
         if
         :: sender == 1 -> taken[1] = true; resume(1)
         :: sender == 2 ->
-           taken[2] = true;
-           lock(guard2);
-           done2 = true;
-           wakes = waited2;
-           guard2 = false;
-           if
-           :: wakes -> resume(2)
-           :: else
-           fi
+           complete_send()
         :: else
         fi
      :: fast == 0 && empty(arrived) && blocks[r] ->
@@ -173,6 +196,12 @@ active proctype receiver() {
         park(0, ilock)
 #endif
      fi;
+#ifndef MUTATE_11
+     if
+     :: handed[r] -> data[r] = 21; complete_send()
+     :: else
+     fi;
+#endif
      got = data[r];
      assert(got != 0);
      if
@@ -250,21 +279,27 @@ active proctype other() {
   find_or_make(21, false);
 #endif
   if
+#ifdef EAGER
   :: r != NONE -> ilock = false; deliver(21)
   :: in_fast -> ilock = false
-  :: else ->
-#ifdef EAGER
-     arrived!21, in_cell, NONE;
-     ilock = false
+  :: else -> arrived!21, in_cell, NONE; ilock = false
 #else
-     arrived!21, false, 2;
+  :: r != NONE && !copies[r] -> ilock = false; deliver(21); done2 = true; taken[2] = true
+  :: r != NONE && copies[r] ->
      ilock = false;
-     lock(guard2);
-     if
-     :: done2 -> guard2 = false
-     :: else -> waited2 = true; park(2, guard2)
-     fi;
-     assert(taken[2])
+#ifdef MUTATE_12
+     done2 = true;
 #endif
-  fi
+     hand_over()
+  :: else -> arrived!21, false, 2; ilock = false
+#endif
+  fi;
+#ifndef EAGER
+  lock(guard2);
+  if
+  :: done2 -> guard2 = false
+  :: else -> waited2 = true; park(2, guard2)
+  fi;
+  assert(taken[2])
+#endif
 }

@@ -233,6 +233,8 @@ MUTATIONS = {
         Mutation(8, "tm_cell_keep", "a cell is read after the guard is released", ("EAGER",)),
         Mutation(9, "tm_inline_slot_takes", "the fast box is filled while older messages are there", ("EAGER",)),
         Mutation(10, "receive_or_post", "the fast box is looked at last"),
+        Mutation(11, "tm_recv", "the receiver does not look whether it was handed a message"),
+        Mutation(12, "hand_over", "the send is complete when its message is handed over"),
     ],
     "intake": [
         Mutation(1, "tm_intake_drain", "a sender that takes the lock leaves what is in the ring"),

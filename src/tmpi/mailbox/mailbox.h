@@ -21,6 +21,11 @@
  * Where ranks have a VP each, so few bytes go through a ring beside the mailbox, without its
  * internal lock (intake.h), unless the receiver is going to park.
  *
+ * A receiver that waits in a blocking call for many bytes copies them itself. A sender that
+ * continues (MPI_Isend) hands it a message that refers to the send, and has its own time for what
+ * others may wait for. The data then come into the receiver's cache. A sender that waits as well
+ * copies, as its receiver would have to resume it; so does one whose receiver computes (MPI_Irecv).
+ *
  * A mailbox that is full of copies defers further ones: their data stay with their senders until
  * the receiver takes them, or waits for something else in MPI (deferred.h).
  *
@@ -53,6 +58,7 @@ struct tm_type;
 
 enum {
   TM_EAGER_MAX = 16384,  /**< bytes that are copied when nobody has posted a receive yet */
+  TM_HANDED_MIN = 16384, /**< bytes that a receiver which waits for them copies itself */
   TM_CELL_BYTES = 128,   /**< bytes there is room for in a cell */
   TM_CELLS_MAX = 64,     /**< free cells a mailbox keeps */
   TM_HELD_MAX = 16 << 20 /**< bytes of copies in a mailbox beyond which senders keep their data */
@@ -116,10 +122,12 @@ struct tm_request {
   int source, tag, error;
   bool parks;     /* [ilock of the queue] `blocked` is set, not `waiter` */
   uint8_t number; /* [const] in its slab and one; 0: it is in none */
+  bool copies;    /* [const] of a posted receive: its thread waits for it, and copies many bytes */
+  bool handed;    /* set before done: its thread has to copy `message` */
 
   int peer;        /* [const] rank in comm it names, or a wildcard */
   uint32_t handle; /* [atomic] its number for Fortran, which its address keeps; 0: none */
-  struct tm_message *message; /* [const] of a receive: what a matched probe took */
+  struct tm_message *message; /* of a receive: what a matched probe took; or it is `handed` */
   union {
     struct {
       struct tm_rank *dest;       /* [const] of a send: the receiver */

@@ -169,8 +169,20 @@ static inline bool put_in_intake(struct tm_request *send) {
   return true;
 }
 
-/* Finds a receive, or leaves a message. */
-static inline enum outcome send_or_leave(struct tm_request *send, bool blocks) {
+/* A receiver that waits for many bytes copies them itself; mailbox.h. The receive has left its
+ * queue.
+ * @return whether it does. */
+static bool hand_over(struct tm_request *send, struct tm_request *recv) {
+  if (mt_likely(!recv->copies) || tm_request_bytes(send) < TM_HANDED_MIN) return false;
+  recv->message = make_message(send, false);
+  recv->handed = true;
+  complete(recv);
+  return true;
+}
+
+/* Finds a receive, or leaves a message. blocks: as of leave_unlock(). continues: the sender waits
+ * for nothing. */
+static inline enum outcome send_or_leave(struct tm_request *send, bool blocks, bool continues) {
   struct tm_mailbox *box = &send->dest->box;
   struct tm_message *m = NULL, *made = NULL;
   bool eager = is_eager(send), copies = eager && send->mode != TM_BUFFERED, deferred = false;
@@ -197,6 +209,7 @@ static inline enum outcome send_or_leave(struct tm_request *send, bool blocks) {
   if (recv == NULL) return leave_unlock(send, m, eager, deferred, blocks);
   mti_unlock(&box->ilock);
   tm_message_discard(made);
+  if (continues && send->mode != TM_BUFFERED && hand_over(send, recv)) return LEFT;
   deliver(send, recv);
   if (send->mode == TM_BUFFERED) tm_buffer_return(send->buffered, tm_request_bytes(send));
   return COMPLETE;
@@ -205,7 +218,7 @@ static inline enum outcome send_or_leave(struct tm_request *send, bool blocks) {
 void tm_send_start(struct tm_request *send) {
   send->left = TM_LEFT_NOTHING;
   mti_preempt("send");
-  if (put_in_intake(send) || send_or_leave(send, false) == COMPLETE) complete_unseen(send);
+  if (put_in_intake(send) || send_or_leave(send, false, true) == COMPLETE) complete_unseen(send);
 }
 
 /* A send that its receiver completes: it waits for an answer, or its message is deferred. */
@@ -213,7 +226,7 @@ __attribute__((noinline)) static void send_and_wait(struct tm_request *send, con
                                                     bool left) {
   bool noted = tm_begin_wait(send->owner, send, call);
   bool spins = tm_may_spin(send->dest);
-  enum outcome outcome = left ? LEFT : send_or_leave(send, !spins);
+  enum outcome outcome = left ? LEFT : send_or_leave(send, !spins, false);
   if (outcome == LOCKED)
     tm_mailbox_park(send->owner, &send->dest->box.ilock, send, call);
   else if (outcome == LEFT) /* then it is completed as any other */
@@ -225,14 +238,14 @@ void tm_send(struct tm_request *send, const char *call) {
   mti_preempt("send");
   if (put_in_intake(send)) return;
   bool eager = is_eager(send);
-  if (eager && mt_likely(send_or_leave(send, false) == COMPLETE)) return;
+  if (eager && mt_likely(send_or_leave(send, false, false) == COMPLETE)) return;
   send_and_wait(send, call, eager);
 }
 
 /* ---- receiving */
 
-/* Takes a message, or posts the receive. looks: at the intake (intake.h). blocks: a receive that is
- * posted notes its thread. */
+/* Takes a message, or posts the receive. looks: at the intake (intake.h), for a call that waits.
+ * blocks: a receive that is posted notes its thread. */
 __attribute__((always_inline)) static inline enum outcome receive_or_post(struct tm_request *recv,
                                                                           bool looks, bool blocks) {
   struct tm_mailbox *box = &recv->owner->box;
@@ -257,6 +270,7 @@ __attribute__((always_inline)) static inline enum outcome receive_or_post(struct
     }
     if (m == NULL) {
       if (blocks) note_thread(recv, "receive");
+      if (looks) recv->copies = tm_request_bytes(recv) >= TM_HANDED_MIN;
       tm_post(box, recv);
       if (blocks) return LOCKED;
       mti_unlock(&box->ilock);
@@ -298,6 +312,11 @@ static bool spin_for_mail(const struct tm_request *recv) {
          has_mail(recv->owner) || is_far(sender) || tm_spin(has_mail, recv->owner, sender);
 }
 
+/* The sender may have left the copy to the receiver. */
+static inline void copy_handed(struct tm_request *recv) {
+  if (mt_unlikely(recv->handed)) receive(recv, recv->message);
+}
+
 void tm_recv(struct tm_request *recv, const char *call) {
   bool spins = tm_may_spin(tm_sender(recv)) && spin_for_mail(recv);
   if (!spins) {
@@ -305,9 +324,13 @@ void tm_recv(struct tm_request *recv, const char *call) {
     tm_intake_shut(recv->owner);
   }
   enum outcome outcome = look_and_receive(recv, !spins);
-  if (outcome == LEFT)
-    tm_requests_wait(&recv, 1, 1, call);
-  else if (outcome == LOCKED)
-    tm_mailbox_park(recv->owner, &recv->owner->box.ilock, recv, call);
+  if (outcome == LEFT) tm_requests_wait(&recv, 1, 1, call);
+  if (outcome == LOCKED) tm_mailbox_park(recv->owner, &recv->owner->box.ilock, recv, call);
+  if (outcome != COMPLETE) copy_handed(recv);
   if (!spins) tm_intake_open(recv->owner);
+}
+
+void tm_recv_wait(struct tm_request *recv, const char *call) {
+  tm_requests_wait(&recv, 1, 1, call);
+  copy_handed(recv);
 }

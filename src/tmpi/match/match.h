@@ -27,6 +27,9 @@ void tm_recv_start(struct tm_request *request);
 void tm_send(struct tm_request *request, const char *call);
 void tm_recv(struct tm_request *request, const char *call);
 
+/** Waits for a receive that was started with `copies` set. call: as below. */
+void tm_recv_wait(struct tm_request *recv, const char *call);
+
 /** @return whether it was found complete already. The mailbox's lock may be held. */
 static inline bool tm_request_was_done(const struct tm_request *request) {
   /* MB-2 acquire: the results; pairs MB-1 MB-3 */

@@ -43,7 +43,8 @@ int tm_call_recv(const struct tm_arguments *arguments, MPI_Status *status) {
 
 /* Few bytes are sent first: they are almost always complete then, and the receive can take the
  * faster blocking path. Else the receive is posted
- * first, so that two ranks that exchange copy once each. */
+ * first, so that two ranks that exchange copy once each. Of many bytes each copies what it
+ * receives, at the same time. */
 int tm_call_exchange(const struct tm_arguments *to, const struct tm_arguments *from,
                      MPI_Status *status) {
   struct tm_request send, recv;
@@ -62,8 +63,10 @@ int tm_call_exchange(const struct tm_arguments *to, const struct tm_arguments *f
     tm_request_empty(&send);
     return finish(&recv, from->call, status);
   }
+  recv.copies = recv.count * recv.type->size >= TM_HANDED_MIN;
   tm_request_start(&recv);
   tm_request_start(&send);
+  if (recv.copies) tm_recv_wait(&recv, to->call); /* the other one may wait for that copy */
   struct tm_request *both[] = {&recv, &send};
   tm_requests_wait(both, 2, 2, to->call);
   tm_request_empty(&send);

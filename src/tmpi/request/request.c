@@ -47,7 +47,7 @@ static inline void borrow(struct tm_request *request, enum tm_kind kind, const v
   request->cancelled = false;
   request->borrows = true;
   request->done = 0;
-  request->parks = false;
+  request->parks = request->copies = request->handed = false;
   request->waiter = NULL;
   request->message = NULL;
   request->dest = NULL;
