@@ -44,6 +44,10 @@ static const struct mt_tunable_row rows[MT_TUNABLES] = {
     [MT_LOOKS_PER_CLOCK] =
         {"looks_per_clock", MT_CLOCK_NS, 224, true, 4, 512, 0,
          "looks of a spinner between two readings of the clock: the clock takes a small share"},
+    [MT_LOOK_PAUSES] =
+        {"look_pauses", MT_LINE_NS, 2, true, 1, 16, 0,
+         "pauses between two looks of a thread that spins alone: a look takes the line from a CPU "
+         "that is about to write it, so there are some five in the time of a transfer"},
     [MT_LONE_NS] =
         {"lone_ns", MT_LINE_NS, 500, false, 1000, 100000, 0,
          "a VP that passes no scheduling point for this time will not soon run its lone thread"},

@@ -4,13 +4,13 @@
  */
 #include "core/wait/alone.h"
 
-#include "arch/arch.h"
 #include "core/det/det.h"
 #include "core/sched/runq.h"
 #include "core/sched/share.h"
 #include "core/vp/tuned.h"
 #include "core/vp/vp.h"
 #include "core/wait/await.h"
+#include "core/wait/spin_budget.h"
 #include "instrument/decisions.h"
 #include "os/os.h"
 #include "policy/wait.h"
@@ -39,12 +39,12 @@ static bool spin(struct mt_vp *vp, bool (*ended)(const void *), const void *what
   uint64_t last = os_now(), offer_at = last + mt_tuned(MT_IDLE_SPIN_NS);
   const struct mt_alone_seen seen = look(vp, last);
   uint64_t end = last + mt_decided("alone_spin_ns", &seen, sizeof seen, mt_alone_spin_ns(seen));
-  const uint64_t per_clock = mt_tuned(MT_LOOKS_PER_CLOCK);
+  const uint64_t per_clock = mt_tuned(MT_LOOKS_PER_CLOCK), pauses = mt_tuned(MT_LOOK_PAUSES);
   while (true) {
     for (uint64_t looks = 0; looks < per_clock; looks++) {
       if (ended(what)) return true;
       if (mt_load_relaxed(&vp->runq.inbox) != NULL) return false;
-      mt_arch_pause();
+      mt_pauses((unsigned)pauses);
     }
     uint64_t now = os_now();
     if (now - last >= MT_TAKEN_NS) {
