@@ -4,7 +4,7 @@
  * looks for one first, or posts the receive at once, then looks whether anything has come, for as
  * long as it likes, and parks when it likes. Two threads send; each message is short, and goes into
  * the ring if that is open and has room, or else enters the mailbox under its lock. With WIDE each
- * second message takes two slots.
+ * second message takes two slots, or three.
  *
  * Locks are held by one thread at a time, so memory is as each holder left it. A slot's message and
  * its sequence (IK-1, IK-2), and its being read and the head (IK-3, IK-4), are separate steps: the
@@ -21,9 +21,9 @@
 #endif
 #define RECEIVES (2 * SENDS)
 #ifdef WIDE
-#define SIZE(what) ((what) % 10 % 2 == 0 -> 2 : 1)
+#define SIZE(what, number) ((what) % 10 % 2 == 0 -> 2 + (number) % 2 : 1)
 #else
-#define SIZE(what) 1
+#define SIZE(what, number) 1
 #endif
 
 bool box, door;         /* the lock of the mailbox, of the ring */
@@ -63,9 +63,9 @@ inline drain() {
 #else
      got = message[head % SLOTS];
 #ifdef WIDE
-     assert(message[(head + SIZE(got) - 1) % SLOTS] == got);
+     assert(message[(head + 1) % SLOTS] == got || SIZE(got, head) == 1);
 #endif
-     head = head + SIZE(got);
+     head = head + SIZE(got, head);
 #endif
      if
      :: posted -> posted = false; finish(got)
@@ -156,7 +156,7 @@ inline put(what) {
   :: shut == 0 ->
 #endif
      if
-     :: tail + SIZE(what) - known_head <= SLOTS
+     :: tail + SIZE(what, tail) - known_head <= SLOTS
      :: else -> known_head = head
      fi;
      if
@@ -165,7 +165,7 @@ inline put(what) {
 #elif defined(MUTATE_8)
      :: tail - known_head < SLOTS ->
 #else
-     :: tail + SIZE(what) - known_head <= SLOTS ->
+     :: tail + SIZE(what, tail) - known_head <= SLOTS ->
 #endif
 #ifdef MUTATE_7
         sequence[tail % SLOTS] = tail + 1;
@@ -173,11 +173,14 @@ inline put(what) {
 #else
         message[tail % SLOTS] = what;
 #ifdef WIDE
-        message[(tail + SIZE(what) - 1) % SLOTS] = what;
+        if
+        :: SIZE(what, tail) > 1 -> message[(tail + 1) % SLOTS] = what
+        :: else
+        fi;
 #endif
         sequence[tail % SLOTS] = tail + 1;
 #endif
-        tail = tail + SIZE(what);
+        tail = tail + SIZE(what, tail);
         done = true
 #ifndef MUTATE_4
      :: else

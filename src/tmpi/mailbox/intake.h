@@ -7,13 +7,13 @@
  * Between two processors a message costs the lines that are transferred. Through the mailbox these
  * are the line of its lock, those of its queue, and those of the request or the cell. Through the
  * ring it is the line of a slot, which two messages of up to eight bytes share; a longer one takes
- * two slots. A sender keeps the line of `tail`, and looks at `head` only when the ring may be full.
- * The receiver writes no slot.
+ * the two slots of a line. A sender keeps the line of `tail`, and looks at `head` only when the
+ * ring may be full. The receiver writes no slot.
  *
  * Relaxed: head, which a spinner reads as a hint.
  *
  * A slot is full when its sequence is one more than the count of the slots that were taken before
- * it (IK-1, IK-2). The second slot of a message is full when the first one is. A sender overwrites
+ * it (IK-1, IK-2). The later slots of a message are full when the first one is. A sender overwrites
  * a slot when `head` has passed it (IK-3, IK-4).
  */
 #ifndef TM_MAILBOX_INTAKE_H
@@ -60,8 +60,11 @@ static inline struct tm_intake_slot *tm_intake_slot_at(struct tm_intake *in, uin
   return &in->slots[number % TM_INTAKE_SLOTS];
 }
 
-/** @return slots that a message takes. */
-static inline uint32_t tm_intake_slots_for(size_t bytes) { return bytes > TM_INTAKE_BYTES ? 2 : 1; }
+/** @return slots that a message takes from that number on. Where two slots lie in two lines, the
+ * message takes a third one, so that the next message begins a line. */
+static inline uint32_t tm_intake_slots_for(uint32_t number, size_t bytes) {
+  return mt_likely(bytes <= TM_INTAKE_BYTES) ? 1 : 2 + number % 2;
+}
 
 /** Any thread looks; what it sees lasts while it holds the mailbox's lock. @return the oldest
  * message's first slot; NULL: there is none, or no intake. */
@@ -86,7 +89,7 @@ static inline void tm_intake_read(struct tm_intake *in, const struct tm_intake_s
   m->envelope = &first->envelope;
   m->full = first->full;
   m->data = first->data;
-  if (mt_likely(tm_intake_slots_for(tm_slot_bytes(m->full)) == 1)) return;
+  if (mt_likely(tm_slot_bytes(m->full) <= TM_INTAKE_BYTES)) return;
   memcpy(m->copy, first->data, TM_INTAKE_BYTES);
   memcpy(m->copy + TM_INTAKE_BYTES, tm_intake_slot_at(in, in->head + 1), TM_INTAKE_MORE);
   m->data = m->copy;
@@ -95,7 +98,7 @@ static inline void tm_intake_read(struct tm_intake *in, const struct tm_intake_s
 /** A message of that many bytes, the oldest, has been read. The mailbox's lock is held. */
 static inline void tm_intake_take(struct tm_intake *in, size_t bytes) {
   /* IK-4 release: the slots were read; pairs IK-3 */
-  mt_store_release(&in->head, in->head + tm_intake_slots_for(bytes));
+  mt_store_release(&in->head, in->head + tm_intake_slots_for(in->head, bytes));
 }
 
 #endif

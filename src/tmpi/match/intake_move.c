@@ -3,7 +3,7 @@
  * Short messages enter a ring, and leave it for the mailbox; intake.h has the protocol.
  *
  * Relaxed: the first look of a sender whether the intake is shut, which it repeats under the lock;
- * the sequence of a message's second slot, where nobody looks.
+ * the sequence of a message's later slots, where nobody looks.
  */
 #include "tmpi/match/intake.h"
 
@@ -29,28 +29,35 @@ static void fetch_ahead(struct tm_intake *in, uint32_t tail) {
     mt_arch_prefetch_own(tm_intake_slot_at(in, tail + AHEAD));
 }
 
-/* The data of a message that takes two slots. */
-static void pack_two(struct tm_intake *in, struct tm_intake_slot *first,
-                     const struct tm_request *send, size_t bytes) {
-  char data[TM_INLINE_SLOT_BYTES];
-  struct tm_intake_slot *second = tm_intake_slot_at(in, in->tail + 1);
-  tm_short_pack(data, send, bytes);
-  memcpy(first->data, data, TM_INTAKE_BYTES);
-  memcpy(second, data + TM_INTAKE_BYTES, bytes - TM_INTAKE_BYTES);
-  mt_store_relaxed(&second->sequence, in->tail + 2); /* else it would be older than a lap */
+/* The data of a message that takes several slots. The later ones are filled first: the receiver
+ * looks at the first one, and may take its line back while the sender waits for their line. */
+static void pack_several(struct tm_intake *in, const struct tm_request *send, size_t bytes,
+                         uint32_t slots) {
+  char packed[TM_INLINE_SLOT_BYTES];
+  const char *data = send->buffer;
+  if (!tm_type_is_flat(send->type)) {
+    tm_type_pack(packed, send->buffer, send->type, 0, bytes);
+    data = packed;
+  }
+  memcpy(tm_intake_slot_at(in, in->tail + 1), data + TM_INTAKE_BYTES, bytes - TM_INTAKE_BYTES);
+  memcpy(tm_intake_slot_at(in, in->tail)->data, data, TM_INTAKE_BYTES);
+  for (uint32_t number = in->tail + 1; number < in->tail + slots; number++)
+    mt_store_relaxed(&tm_intake_slot_at(in, number)->sequence,
+                     number + 1); /* else it would be older than a lap */
 }
 
 /* The ring is open and has room for the message. Its lock is held. */
-static inline void put(struct tm_intake *in, const struct tm_request *send, size_t bytes) {
+static inline void put(struct tm_intake *in, const struct tm_request *send, size_t bytes,
+                       uint32_t slots) {
   uint32_t tail = in->tail;
   struct tm_intake_slot *slot = tm_intake_slot_at(in, tail);
-  tm_envelope_copy(&slot->envelope, &send->entry.envelope);
-  slot->full = tm_slot_full(send, bytes);
-  if (mt_likely(tm_intake_slots_for(bytes) == 1))
+  if (mt_likely(slots == 1))
     tm_short_pack(slot->data, send, bytes);
   else
-    pack_two(in, slot, send, bytes);
-  in->tail = tail + tm_intake_slots_for(bytes);
+    pack_several(in, send, bytes, slots);
+  tm_envelope_copy(&slot->envelope, &send->entry.envelope);
+  slot->full = tm_slot_full(send, bytes);
+  in->tail = tail + slots;
   mt_store_release(&slot->sequence, tail + 1); /* IK-1 release: the message; pairs IK-2 */
   fetch_ahead(in, in->tail);
 }
@@ -59,8 +66,9 @@ bool tm_intake_put(struct tm_intake *in, const struct tm_request *send) {
   size_t bytes = tm_request_bytes(send);
   if (bytes > TM_INLINE_SLOT_BYTES || mt_load_relaxed(&in->shut) != 0) return false;
   mti_lock(&in->ilock);
-  bool room = in->shut == 0 && has_room(in, tm_intake_slots_for(bytes));
-  if (room) put(in, send, bytes);
+  uint32_t slots = tm_intake_slots_for(in->tail, bytes);
+  bool room = in->shut == 0 && has_room(in, slots);
+  if (room) put(in, send, bytes, slots);
   mti_unlock(&in->ilock);
   return room;
 }

@@ -2,10 +2,11 @@
 /*
  * Where sends and receives meet; mailbox.h has the protocol.
  *
- * Relaxed: that there is mail, which a spinner reads as a hint.
+ * Relaxed: that there is mail, and the tail of an intake, which are read as hints.
  */
 #include "tmpi/match/match.h"
 
+#include "arch/prefetch.h"
 #include "core/internal/locks.h"
 #include "core/internal/thread.h"
 #include "tmpi/layout/type.h"
@@ -159,6 +160,14 @@ static inline enum outcome leave_unlock(struct tm_request *send, struct tm_messa
   return eager ? COMPLETE : LEFT;
 }
 
+/* The receiver looks at the slot that a message is going to fill, so the line is transferred. That
+ * begins here, not behind the lock. */
+static inline void fetch_slot(const struct tm_request *send) {
+  struct tm_intake *in = tm_intake_of(send->dest);
+  if (in != NULL && tm_request_bytes(send) <= TM_INLINE_SLOT_BYTES)
+    mt_arch_prefetch_own(tm_intake_slot_at(in, mt_load_relaxed(&in->tail)));
+}
+
 /* @return whether a send is complete, as its message is in the receiver's intake. */
 static inline bool put_in_intake(struct tm_request *send) {
   struct tm_intake *intake = tm_intake_of(send->dest);
@@ -235,6 +244,7 @@ __attribute__((noinline)) static void send_and_wait(struct tm_request *send, con
 }
 
 void tm_send(struct tm_request *send, const char *call) {
+  fetch_slot(send);
   mti_preempt("send");
   if (put_in_intake(send)) return;
   bool eager = is_eager(send);
