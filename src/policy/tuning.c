@@ -48,6 +48,10 @@ static const struct mt_tunable_row rows[MT_TUNABLES] = {
         {"look_pauses", MT_LINE_NS, 2, true, 1, 16, 0,
          "pauses between two looks of a thread that spins alone: a look takes the line from a CPU "
          "that is about to write it, so there are some five in the time of a transfer"},
+    [MT_REPLY_PAUSES] =
+        {"reply_pauses", MT_LINE_NS, 20, true, 2, 256, 0,
+         "longest learned delay before a look for the answer to a message: two lines, there and "
+         "back"},
     [MT_LONE_NS] =
         {"lone_ns", MT_LINE_NS, 500, false, 1000, 100000, 0,
          "a VP that passes no scheduling point for this time will not soon run its lone thread"},

@@ -73,6 +73,46 @@ static inline uint32_t mt_pauses_twice(uint32_t pauses, uint32_t most) {
   return twice < most ? twice : most;
 }
 
+/** What a thread has learned about answers to what it sends. */
+struct mt_reply {
+  uint32_t delay; /**< pauses after which an answer is there */
+  uint32_t waits; /**< for answers so far */
+};
+
+enum {
+  MT_REPLY_PROBE = 8, /* waits: one of them looks earlier, as answers may come earlier by now */
+  MT_REPLY_PART = 12, /* of the delay: so much earlier, but at least a pause */
+  MT_REPLY_LOOKS = 12 /* an answer that outlasts these looks comes late */
+};
+
+/** @return pauses before the next wait's first look. */
+static inline uint32_t mt_reply_first(struct mt_reply reply) {
+  bool probes = reply.waits % MT_REPLY_PROBE == 0;
+  return probes ? reply.delay - (reply.delay + MT_REPLY_PART - 1) / MT_REPLY_PART : reply.delay;
+}
+
+/**
+ * A look that comes too early takes the line from the CPU that is about to write the answer there,
+ * so the answer needs one transfer more. A look that comes too late costs what it is late.
+ * @param first pauses before the first look
+ * @param looks until the answer was there; more than MT_REPLY_LOOKS: it was not
+ * @param most MT_REPLY_PAUSES
+ * @return what the thread knows after the wait. Found by the first look, the delay is what it was;
+ * found soon, it is a pause longer, unless the wait was one that looks earlier; not found, it is
+ * half, since there is little to gain.
+ */
+static inline struct mt_reply mt_reply_learned(struct mt_reply reply, uint32_t first,
+                                               uint32_t looks, uint32_t most) {
+  struct mt_reply next = {reply.delay, reply.waits + 1};
+  if (looks == 1)
+    next.delay = first;
+  else if (looks > MT_REPLY_LOOKS)
+    next.delay = reply.delay / 2;
+  else if (first == reply.delay && first < most)
+    next.delay = first + 1;
+  return next;
+}
+
 /** What a waiter found that has acquired a lock by spinning. */
 struct mt_lock_seen {
   uint64_t delay; /**< pauses before its first look */

@@ -199,6 +199,37 @@ static void a_lock_learns_its_delay(void) {
   CHECK_EQUAL(mt_pauses_twice(12, 16), 16);
 }
 
+/* A wait for an answer that comes after a number of pauses, with two pauses from look to look. */
+static struct mt_reply wait_for_reply(struct mt_reply reply, uint32_t comes) {
+  uint32_t first = mt_reply_first(reply), looks = 1;
+  while (looks <= MT_REPLY_LOOKS && first + 2 * (looks - 1) < comes) looks++;
+  return mt_reply_learned(reply, first, looks, 30);
+}
+
+static struct mt_reply wait_for_replies(struct mt_reply reply, int count, uint32_t comes) {
+  for (int i = 0; i < count; i++) reply = wait_for_reply(reply, comes);
+  return reply;
+}
+
+static void a_look_for_an_answer_comes_when_answers_do(void) {
+  struct mt_reply reply = wait_for_replies((struct mt_reply){0, 0}, 200, 15);
+  CHECK_EQUAL(reply.delay, 15);
+  for (int i = 0; i < 100; i++) { /* one look in eight is earlier */
+    CHECK(mt_reply_first(reply) >= 13 && mt_reply_first(reply) <= 15);
+    reply = wait_for_reply(reply, 15);
+  }
+  reply = wait_for_replies(reply, 100, 11); /* they come earlier by now */
+  CHECK_EQUAL(reply.delay, 11);
+  reply = wait_for_replies(reply, 200, 0); /* they are there */
+  CHECK_EQUAL(reply.delay, 0);
+  reply = wait_for_replies(reply, 200, 20);
+  CHECK_EQUAL(wait_for_replies(reply, 1, 1000).delay, 10); /* one comes late */
+  CHECK_EQUAL(wait_for_replies(reply, 10, 1000).delay, 0);
+  reply = wait_for_replies(reply, 200, 20);
+  reply = wait_for_replies(reply, 200, 35); /* later than the longest delay */
+  CHECK_EQUAL(reply.delay, 30);
+}
+
 static void waiters_sleep_where_a_lock_is_acquired_again_and_again(void) {
   struct mt_lock_fight_seen seen = {
       .since_ns = 800, .delay = 17, .looks = 2, .most = 32, .spin_ns = 100, .nap_ns = 1000};
@@ -249,6 +280,8 @@ static void threads_go_home_to_a_vp_that_proceeds(void) {
 static void a_constant_follows_its_cost(void) {
   struct mt_tuning usual, slow, fast;
   mt_tuning_assume(&usual);
+  /* a short pause, so that times differ that are counted in pauses */
+  CHECK_EQUAL(mt_tuning_parse(&usual, "pause_ps=5000\n"), 0);
   slow = fast = usual;
   CHECK_EQUAL(mt_tuning_parse(&slow, "clock_ns=200\nline_ns=400\npark_ns=1000\nwake_ns=150000\n"),
               0);
@@ -505,6 +538,7 @@ int main(int argc, char **argv) {
       TEST_BARE(a_waiter_spins_where_its_waker_runs),
       TEST_BARE(a_lone_waiter_spins_long_until_its_cpu_is_taken),
       TEST_BARE(a_lock_learns_its_delay),
+      TEST_BARE(a_look_for_an_answer_comes_when_answers_do),
       TEST_BARE(waiters_sleep_where_a_lock_is_acquired_again_and_again),
       TEST_BARE(threads_go_home_to_a_vp_that_proceeds),
       TEST_BARE(a_constant_follows_its_cost),

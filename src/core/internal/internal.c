@@ -123,6 +123,10 @@ bool mti_spin_alone(bool (*ended)(const void *), const void *what) {
   return mt_spin_alone(mt_current(), ended, what);
 }
 
+bool mti_spin_for_reply(bool (*ended)(const void *), const void *what, struct mt_reply *reply) {
+  return mt_spin_for_reply(mt_current(), ended, what, reply);
+}
+
 bool mti_is_only_ready(void) {
   struct mt_vp *vp = mt_here();
   return vp == NULL || !mt_runq_seems_busy(vp);

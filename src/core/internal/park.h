@@ -13,6 +13,7 @@
 #include "core/internal/export.h"
 
 struct mltp_thread;
+struct mt_reply;
 
 /**
  * Parks the calling thread until mti_resume(). The caller holds the lock. It is released once the
@@ -47,6 +48,11 @@ MTI_EXPORT bool mti_spin_until(bool (*ended)(const void *), const void *what,
  * @return whether ended(what) became true
  */
 MTI_EXPORT bool mti_spin_alone(bool (*ended)(const void *), const void *what);
+
+/** The same for the answer to what the caller has sent. reply: what is known about answers, and is
+ * learned here. */
+MTI_EXPORT bool mti_spin_for_reply(bool (*ended)(const void *), const void *what,
+                                   struct mt_reply *reply);
 
 /** @return nanoseconds that a park and an unpark of a thread like the caller take; 0 in
  * deterministic mode, or if MLTP_AWAIT_SPIN_NS says so. */

@@ -63,3 +63,26 @@ bool mt_spin_alone(struct mltp_thread *self, bool (*ended)(const void *), const 
   mt_await_count(self, paid ? MT_AWAIT_PAID : MT_AWAIT_FAILED);
   return paid;
 }
+
+/* @return whether the answer is there after few looks. */
+static bool look_late(bool (*ended)(const void *), const void *what, struct mt_reply *reply) {
+  struct mt_reply known = {mt_load_relaxed(&reply->delay), mt_load_relaxed(&reply->waits)};
+  const uint32_t first = mt_reply_first(known);
+  uint32_t looks = 1;
+  mt_pauses(first);
+  bool here = ended(what);
+  for (; !here && looks <= MT_REPLY_LOOKS; looks++) {
+    mt_pauses((unsigned)mt_tuned(MT_LOOK_PAUSES));
+    here = ended(what);
+  }
+  known = mt_reply_learned(known, first, looks, (uint32_t)mt_tuned(MT_REPLY_PAUSES));
+  mt_store_relaxed(&reply->delay, known.delay);
+  mt_store_relaxed(&reply->waits, known.waits);
+  return here;
+}
+
+bool mt_spin_for_reply(struct mltp_thread *self, bool (*ended)(const void *), const void *what,
+                       struct mt_reply *reply) {
+  if (mt_det_on || self->vp == NULL || mt_runq_seems_busy(self->vp)) return ended(what);
+  return look_late(ended, what, reply) || mt_spin_alone(self, ended, what);
+}

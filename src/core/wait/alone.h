@@ -12,16 +12,26 @@
  *
  * Rejected: the load of the machine or the count of involuntary switches (a system call that
  * reports the past); no yields (a program beside it would wait for a time slice).
+ *
+ * A waiter for the answer to what it has just sent looks when answers used to come: a look before
+ * that delays the answer (policy/wait.h).
  */
 #ifndef MT_CORE_WAIT_ALONE_H
 #define MT_CORE_WAIT_ALONE_H
 
 #include <stdbool.h>
 
+#include "policy/wait.h"
+
 struct mltp_thread;
 
 /** Spins until ended(what), or until parking is better. Counted as a wait for a word.
  * @return whether ended(what) became true */
 bool mt_spin_alone(struct mltp_thread *self, bool (*ended)(const void *), const void *what);
+
+/** The same for an answer. reply: what is known about answers, and is learned here. Threads that
+ * share it may lose what one of them has learned. */
+bool mt_spin_for_reply(struct mltp_thread *self, bool (*ended)(const void *), const void *what,
+                       struct mt_reply *reply);
 
 #endif

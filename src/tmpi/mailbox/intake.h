@@ -10,7 +10,7 @@
  * the two slots of a line. A sender keeps the line of `tail`, and looks at `head` only when the
  * ring may be full. The receiver writes no slot.
  *
- * Relaxed: head, which a spinner reads as a hint.
+ * Relaxed: head, which a spinner reads as a hint; what the rank's threads know about answers.
  *
  * A slot is full when its sequence is one more than the count of the slots that were taken before
  * it (IK-1, IK-2). The later slots of a message are full when the first one is. A sender overwrites
@@ -25,6 +25,7 @@
 #include <string.h>
 
 #include "base/atomic.h"
+#include "policy/wait.h"
 #include "tmpi/mailbox/inline_slot.h"
 
 enum {
@@ -53,6 +54,8 @@ struct tm_intake {
   uint32_t known_head; /* [ilock] slots taken, at least */
   alignas(TM_LINE) uint32_t head; /* [atomic] slots taken; the mailbox's lock is held. IK-3, IK-4;
                                      relaxed: a spinner looks */
+  uint32_t asks;         /* relaxed: the rank has sent a message, and not waited for one since */
+  struct mt_reply reply; /* relaxed: to what it sends */
   alignas(TM_LINE) struct tm_intake_slot slots[TM_INTAKE_SLOTS];
 };
 

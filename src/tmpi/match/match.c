@@ -2,7 +2,7 @@
 /*
  * Where sends and receives meet; mailbox.h has the protocol.
  *
- * Relaxed: that there is mail, and the tail of an intake, which are read as hints.
+ * Relaxed: that there is mail, the tail of an intake, and whether a rank asks, which are hints.
  */
 #include "tmpi/match/match.h"
 
@@ -170,10 +170,11 @@ static inline void fetch_slot(const struct tm_request *send) {
 
 /* @return whether a send is complete, as its message is in the receiver's intake. */
 static inline bool put_in_intake(struct tm_request *send) {
-  struct tm_intake *intake = tm_intake_of(send->dest);
+  struct tm_intake *intake = tm_intake_of(send->dest), *own = send->owner->intake;
   bool leaves_copy = send->mode == TM_STANDARD || send->mode == TM_READY;
   if (intake == NULL || !leaves_copy || mt_unlikely(tm_match_hook != NULL)) return false;
   if (!tm_intake_put(intake, send)) return false;
+  if (mt_likely(own != NULL)) mt_store_relaxed(&own->asks, 1); /* a spawned rank has none */
   send->left = TM_LEFT_INTAKE;
   return true;
 }
@@ -314,12 +315,21 @@ static bool is_far(const struct tm_rank *sender) {
   return tm_far() != NULL && sender != NULL && !tm_rank_is_here(sender->number);
 }
 
+/* The first look, where the message may be the answer to what the rank has sent, and the looks that
+ * follow. @return whether there is mail. */
+static bool look_for_reply(const struct tm_rank *rank) {
+  struct tm_intake *in = tm_intake_of(rank);
+  if (in == NULL || mt_load_relaxed(&in->asks) == 0 || tm_far() != NULL) return has_mail(rank);
+  mt_store_relaxed(&in->asks, 0);
+  return mti_spin_for_reply(has_mail, rank, &in->reply);
+}
+
 /* Few bytes are waited for before the receive is posted: they come through the inline slot, or the
  * intake. From another node they come into the posted receive. */
 static bool spin_for_mail(const struct tm_request *recv) {
   const struct tm_rank *sender = tm_sender(recv);
   return recv->message != NULL || tm_request_bytes(recv) > TM_INLINE_SLOT_BYTES ||
-         has_mail(recv->owner) || is_far(sender) || tm_spin(has_mail, recv->owner, sender);
+         look_for_reply(recv->owner) || is_far(sender) || tm_spin(has_mail, recv->owner, sender);
 }
 
 /* The sender may have left the copy to the receiver. */
