@@ -204,7 +204,8 @@ void gt_return(struct gt_thread *me);
  * does nothing. Keeps errno. */
 void gt_returned(struct gt_thread **me);
 
-/** Lets ready threads run first. @return false: there are none. */
+/** Lets ready threads run first. @return false: there are none, or the caller's priority is
+ * real-time, and the kernel has to look for others. */
 bool gt_yield(struct gt_thread *me);
 
 /** Gives the caller's permit to a thread of the ready queue; the caller is the next after it. Under

@@ -334,7 +334,7 @@ void gt_returned(struct gt_thread **me) {
 }
 
 bool gt_yield(struct gt_thread *me) {
-  if (mt_load_relaxed(&gt_gate.queue.first) == NULL) return false;
+  if (mt_load_relaxed(&gt_gate.queue.first) == NULL || me->priority > 0) return false;
   gt_lock(me);
   bool others = gt_gate.queue.first != NULL;
   if (others && gt_seeded) gt_seed_yield(me);

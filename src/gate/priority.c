@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Real-time priorities, by which waiters are woken. A thread keeps what the kernel said of it,
- * which spares each wait a system call. It asks again after any thread of the program has set a
- * priority, and after some waits, since other processes may set one. A new thread need not ask if
- * it inherits its creator's policy, and that is the usual one.
+ * which spares each wait a system call. It asks again after any thread of the program has set the
+ * priority of another, and after some waits, since other processes may set one. A new thread need
+ * not ask if it inherits its creator's policy, and that is the usual one.
  *
  * Relaxed: a program that sets another thread's priority orders what the thread does then itself.
  */
@@ -51,9 +51,19 @@ bool gt_priority_inherit(struct gt_thread *me, const struct gt_inherited *inheri
   return true;
 }
 
+/* result: 0, or the call failed and nothing has changed. */
 static int changed(int result) {
-  mt_add_relaxed(&changes, 1);
+  if (result == 0) mt_add_relaxed(&changes, 1);
   return result;
+}
+
+/* @return whether the policy says which priority the caller has now, and no other thread need ask
+ * for its own. */
+static bool is_known(int policy, const struct sched_param *parameters) {
+  bool usual = policy == SCHED_OTHER, real_time = policy == SCHED_FIFO || policy == SCHED_RR;
+  if (real_time) gt_me.priority = parameters->sched_priority;
+  if (usual) gt_me.priority = 0;
+  return real_time || usual;
 }
 
 GT_EXPORT int sched_setscheduler(pid_t tid, int policy, const struct sched_param *parameters) {
@@ -69,7 +79,11 @@ GT_EXPORT int sched_setparam(pid_t tid, const struct sched_param *parameters) {
 GT_EXPORT int pthread_setschedparam(pthread_t thread, int policy,
                                     const struct sched_param *parameters) {
   if (gt_next.create == NULL) gt_next_find();
-  return changed(gt_next.set_thread_policy(thread, policy, parameters));
+  int error = gt_next.set_thread_policy(thread, policy, parameters);
+  if (error == 0 && !gt_seeded && pthread_equal(thread, pthread_self()) &&
+      is_known(policy, parameters))
+    return 0;
+  return changed(error);
 }
 
 GT_EXPORT int pthread_setschedprio(pthread_t thread, int priority) {

@@ -17,10 +17,14 @@ enum { PRIORITY = 5 };
 static sem_t begun, go, ticket, served;
 static atomic_int tid;
 static int order[2], count;
+static int raises_itself, refusal;
 
 static void *wait_in_turn(void *raised) {
   if (raised != NULL) sem_wait(&begun);
   if (raised != NULL) sem_wait(&go);
+  if (raised != NULL && raises_itself)
+    refusal = pthread_setschedparam(pthread_self(), SCHED_FIFO,
+                                    &(struct sched_param){.sched_priority = PRIORITY});
   atomic_store(&tid, gettid());
   sem_wait(&ticket);
   order[count++] = raised != NULL;
@@ -46,6 +50,13 @@ static void await_sleep(void) {
 static int by_thread(pthread_t t, pid_t id) {
   (void)id;
   return pthread_setschedparam(t, SCHED_FIFO, &(struct sched_param){.sched_priority = PRIORITY});
+}
+
+static int by_itself(pthread_t t, pid_t id) {
+  (void)t;
+  (void)id;
+  raises_itself = 1;
+  return 0;
 }
 
 static int by_number(pthread_t t, pid_t id) {
@@ -114,6 +125,7 @@ static int comes_first(int (*create)(pthread_t *t, void *arg),
   }
   sem_wait(&served);
   sem_post(&begun); /* it has waited before it is raised */
+  raises_itself = refusal = 0;
   int error = raise(second, id);
   sem_post(&go);
   if (error == 0) await_sleep();
@@ -123,7 +135,7 @@ static int comes_first(int (*create)(pthread_t *t, void *arg),
   }
   pthread_join(first, NULL);
   pthread_join(second, NULL);
-  return error != 0 ? -1 : order[0] == 1;
+  return error != 0 || refusal != 0 ? -1 : order[0] == 1;
 }
 
 int main(void) {
@@ -133,7 +145,8 @@ int main(void) {
   int results[] = {
       comes_first(create_usual, by_thread),       comes_first(create_usual, by_number),
       comes_first(create_real_time, by_creation), comes_first(create_real_time, by_parameters),
-      comes_first(create_real_time, by_priority), comes_first(create_by_defaults, by_creation)};
+      comes_first(create_real_time, by_priority), comes_first(create_by_defaults, by_creation),
+      comes_first(create_usual, by_itself)};
   int wrong = 0, refused = 0;
   for (size_t i = 0; i < sizeof results / sizeof results[0]; i++) {
     wrong |= results[i] == 0;
