@@ -8,7 +8,7 @@
  * A thread of the program is a kernel thread, always. Its state (gt_state) says what the gate
  * knows of it:
  *
- *   RUNS    has a permit                    READY   waits for one, in the ready queue
+ *   RUNS    has a permit, or needs none     READY   waits for one, in the ready queue
  *   PARKED  waits in the lot for a wake     CALL    in a call that blocks, without a permit
  *   CAUGHT  it slept in the kernel, and the monitor or a ready thread took the permit
  *   ENDED   its functions go straight to libc
@@ -79,6 +79,7 @@ struct gt_thread {
   uint32_t lent;          /**< [atomic] 1: it is in a call that may sleep (lend.h) */
   bool gave_way;          /**< [lock] it was not woken: it let others run first */
   bool besides;           /**< [lock] it began to run while no permit was free (extra) */
+  bool early;             /**< [lock] it runs without a permit, since it has just been created */
   uint64_t grace;         /**< [owner] its CPU time at which it gives way, if it runs besides */
   int cpu;                /**< [lock] where it last ran */
   int passed;             /**< [lock] threads that ran before it although it was the first */
@@ -87,7 +88,7 @@ struct gt_thread {
   bool cancellable;       /**< [lock] a cancellation ends its wait */
   bool cancelled;         /**< [lock] pthread_cancel() was called for it */
   int result;             /**< [lock] how its wait ended */
-  bool counted;           /**< [lock] it runs with a permit; real-time threads need none */
+  bool counted;           /**< [lock] it has a permit; real-time and early threads have none */
   int priority;           /**< [owner] real-time priority when it began to wait; 0: none */
   uint32_t priority_seen; /**< [owner] changes of priorities when it asked for its own */
   uint32_t asked_for;     /**< [owner] waits since then, and 1; 0: it never has */
@@ -119,7 +120,8 @@ struct gt_gate {
   uint32_t cancels; /**< [atomic] 1: pthread_cancel() was called; else no call need look for one */
   alignas(64) int permits; /**< [lock] threads that may run; each call reads the line before */
   int extra;               /**< [lock] threads that the monitor lets run besides */
-  int running;             /**< [lock] threads in RUNS */
+  int running;             /**< [lock] threads in RUNS that have permits */
+  int early;               /**< [lock] threads in RUNS that have none yet */
   int ready;               /**< [lock] threads in the ready queue */
   uint32_t eager;          /**< [atomic] without threads that gave way; written under lock */
   int caught;              /**< [lock] threads in CAUGHT */
@@ -190,6 +192,10 @@ void gt_make_ready(struct gt_thread *t);
 void gt_grant(void);
 /** Takes the permit of a thread in RUNS, which learns of it at its next call. Under gt_lock. */
 void gt_catch(struct gt_thread *t);
+/** The calling thread is new, and has a CPU: it runs, or enters READY. Under gt_lock. */
+void gt_begin(struct gt_thread *me);
+/** Early threads need permits from now on: some give way at their next calls. Under gt_lock. */
+void gt_count_early(void);
 /** Gives up the permit and enters `state`, READY or PARKED or CALL. Under gt_lock. */
 void gt_release(struct gt_thread *me, enum gt_state state);
 /** Sleeps until the calling thread has a permit, or as gt_futex_wait(). Without gt_lock. */

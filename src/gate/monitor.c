@@ -226,6 +226,7 @@ static bool look(struct gt_thread *me, struct stall *stall, uint64_t now, uint64
   bool on = gt_gate.queue.first != NULL, turned = stall->turns != gt_gate.turns;
   bool asked = turned && stall->asked, stays = asked && one_stays();
   if (!on) mt_store_relaxed(&watching, RESTS);
+  gt_count_early();
   if (on && turned) gt_grant(); /* the daemon's grant may have grown */
   uint64_t aside = gt_aside_look(passed);
   if (aside > 0) stand_aside(now, now + aside);

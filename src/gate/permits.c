@@ -22,6 +22,7 @@ enum {
   NEAR = 8,         /* ready threads among which one is looked for that last ran here */
   PASSED = 8,       /* threads that may run before the first for that */
   OVERTAKEN = 64,   /* threads that may run before one that waits for a CPU */
+  EARLY = 4,        /* threads for each permit that may begin without one */
   GRACE_NS = 200000 /* of CPU time, for a thread that runs besides */
 };
 
@@ -48,8 +49,8 @@ static uint32_t at_most(int threads) {
 
 static void report(void) {
   if (!gt_gate.joined) return;
-  int demand = gt_gate.running + gt_gate.ready;
-  due.ring |= mt_client_report(at_most(gt_gate.running), at_most(demand));
+  int active = gt_gate.running + gt_gate.early;
+  due.ring |= mt_client_report(at_most(active), at_most(active + gt_gate.ready));
 }
 
 /* A handler of the program's may run between any two instructions: `locked` covers all of it. */
@@ -157,7 +158,7 @@ static void run(struct gt_thread *t) {
   enter_list(&gt_gate.runs, t);
   t->state = GT_RUNS;
   t->gave_way = false;
-  t->counted = t->priority == 0;
+  t->counted = t->priority == 0 && !t->early;
   gt_gate.running += t->counted;
   t->besides = gt_gate.running > gt_gate.permits;
   t->turn = ++gt_gate.turns;
@@ -173,12 +174,25 @@ static void run(struct gt_thread *t) {
   due.wakes[due.count++] = &t->wake;
 }
 
+void gt_count_early(void) {
+  if (gt_gate.early == 0) return;
+  for (struct gt_thread *t = gt_gate.runs; t != NULL; t = t->after) {
+    if (!t->early) continue;
+    t->early = false;
+    t->counted = true;
+    t->turn = gt_gate.turns;
+    gt_gate.running++;
+  }
+  gt_gate.early = 0;
+}
+
 /* The permits follow the daemon's grant. */
 static void follow(void) {
   if (!gt_gate.joined || !mt_client_changed()) return;
   uint32_t granted = mt_client_follow();
   gt_aside_end();
   gt_gate.permits = granted < (uint32_t)gt_gate.most ? (int)granted : gt_gate.most;
+  gt_count_early();
 }
 
 void gt_catch(struct gt_thread *t) {
@@ -242,6 +256,8 @@ static void drop(struct gt_thread *me) {
   } else if (me->state == GT_CAUGHT) {
     gt_gate.caught--;
   }
+  gt_gate.early -= me->early;
+  me->early = false;
   me->cpu = sched_getcpu();
   me->passed = 0;
   mt_store_relaxed(&me->wake, GT_NO_PERMIT);
@@ -274,6 +290,22 @@ void gt_release(struct gt_thread *me, enum gt_state state) {
     me->state = state;
   grant(true);
   if (me->state == GT_READY && !me->gave_way && !gt_seeded) overtake(me);
+}
+
+/* The kernel has given it a CPU. If it slept now, its waker would have to wake it, and most new
+ * threads wait for something else soon. Where others want the CPUs, permits say how many run. */
+void gt_begin(struct gt_thread *me) {
+  follow();
+  bool alone = gt_aside_allowed && gt_gate.permits >= gt_gate.most;
+  bool free = gt_gate.running < gt_gate.permits + gt_gate.extra;
+  if (free || !alone || me->priority > 0 || gt_gate.early >= EARLY * gt_gate.most) {
+    gt_release(me, GT_READY);
+    return;
+  }
+  me->early = true;
+  gt_gate.early++;
+  run(me);
+  report();
 }
 
 void gt_switch(struct gt_thread *me, struct gt_thread *to) {
@@ -375,13 +407,15 @@ void gt_forget(struct gt_thread *me) {
   lock = (mt_ilock)0;
   due.count = 0;
   gt_gate.queue = (struct gt_queue){0};
-  gt_gate.ready = gt_gate.extra = gt_gate.caught = 0;
+  gt_gate.ready = gt_gate.extra = gt_gate.caught = gt_gate.early = 0;
   gt_gate.eager = 0;
   gt_gate.due = false;
   gt_gate.runs = gt_gate.stray = NULL;
   enter_list(&gt_gate.runs, me);
   gt_gate.running = 1;
   me->state = GT_RUNS;
+  me->early = false;
+  me->counted = true;
   me->locked = false;
   me->asked_for = 0;
   me->lent = 0;

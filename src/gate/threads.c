@@ -138,7 +138,7 @@ static void begin_thread(struct beginning *from) {
   put_back(from);
   link_thread(me);
   if (gt_seeded) gt_seed_enter(me);
-  gt_release(me, GT_READY);
+  gt_begin(me);
   gt_unlock(me);
   pthread_setspecific(end_key, me);
   gt_await_permit(me);

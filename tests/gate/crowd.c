@@ -19,6 +19,10 @@
  *   crowd talk     two threads talk over sockets, waiting in one call after the other, and each
  *                  locks a mutex before it answers, until some of the last 32 answers came much
  *                  sooner than the monitor's tick of 2 ms
+ *   crowd begin    four threads begin at the same time. Prints how often they slept in the gate
+ *                  before
+ *   crowd share    the same. They say so, and compute for a moment between two calls that need not
+ *                  wait. After SIGUSR1, until 10 moments more had one of them than had several
  *   crowd come     threads come, wait, and go again and again, and lose their CPU each time before
  *                  they sleep in the gate
  */
@@ -27,7 +31,9 @@
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +59,8 @@ enum {
   ALL_TURNS = 30,
   SLOW_NS = 100000,
   TEAM = 4,
+  BEGINNERS = 4,
+  ALONE = 10,     /* moments */
   LOOKS = 100000, /* of one that answers, between two calls */
   ROUND_NS = 2000000,
   LONG_NS = 4000000
@@ -242,6 +250,7 @@ static void *answer_talk(void *arg) {
 /* ---- the gate's calls come here */
 
 static int slow;
+static __thread int sleeps;
 
 static long straight(long number, const long arg[6]) {
   static long (*next)(long, ...);
@@ -256,9 +265,41 @@ long syscall(long number, ...) {
   va_start(list, number);
   for (int i = 0; i < 6; i++) arg[i] = va_arg(list, long);
   va_end(list);
-  if (slow && number == SYS_futex && (arg[1] & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET)
-    straight(SYS_nanosleep, (long[6]){(long)&time});
+  bool waits = number == SYS_futex && (arg[1] & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET;
+  sleeps += waits;
+  if (slow && waits) straight(SYS_nanosleep, (long[6]){(long)&time});
   return straight(number, arg);
+}
+
+/* ---- threads that begin */
+
+static void *come_together(void *arg) {
+  __atomic_fetch_add(&counted.over, sleeps, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&counted.times, 1, __ATOMIC_RELEASE);
+  while (__atomic_load_n(&counted.times, __ATOMIC_ACQUIRE) < BEGINNERS) continue;
+  return arg;
+}
+
+static volatile sig_atomic_t shares;
+
+static void on_share(int number) { shares = number; }
+
+static void *begin_and_share(void *arg) {
+  pthread_mutex_t own = PTHREAD_MUTEX_INITIALIZER;
+  come_together(arg);
+  if (arg != NULL) puts("begun"), fflush(stdout);
+  while (__atomic_load_n(&word, __ATOMIC_RELAXED) < ALONE) {
+    int beside = __atomic_fetch_add(&computing, 1, __ATOMIC_RELAXED);
+    for (long end = now() + COMPUTE_NS; now() < end;) continue;
+    __atomic_fetch_sub(&computing, 1, __ATOMIC_RELAXED);
+    if (beside == 0 && shares)
+      __atomic_fetch_add(&word, 1, __ATOMIC_RELAXED);
+    else if (beside != 0 && __atomic_load_n(&word, __ATOMIC_RELAXED) > 0)
+      __atomic_fetch_sub(&word, 1, __ATOMIC_RELAXED);
+    pthread_mutex_lock(&own);
+    pthread_mutex_unlock(&own);
+  }
+  return arg;
 }
 
 /* ---- a thread that the monitor catches, and that runs on without a call that would tell */
@@ -314,9 +355,12 @@ int main(int argc, char **argv) {
   int count = strcmp(what, "ask") == 0 || strcmp(what, "talk") == 0 ? 2 : THREADS;
   if (strcmp(what, "team") == 0) first = answer_in_team, last = ask_team, count = TEAM;
   if (strcmp(what, "aside") == 0) first = last = compute_long;
+  if (strcmp(what, "begin") == 0) first = last = come_together, count = BEGINNERS;
+  if (strcmp(what, "share") == 0) first = last = begin_and_share, count = BEGINNERS;
   if (strcmp(what, "stray") == 0) first = take_turns, last = stray, count = 3;
   if (pipe(ends) != 0 || sem_init(&question, 0, 0) != 0) return 1;
   if (socketpair(AF_UNIX, SOCK_STREAM, 0, talk) != 0) return 1;
+  if (signal(SIGUSR1, on_share) == SIG_ERR) return 1;
   slow = strcmp(what, "come") == 0;
   for (int i = 0; i < TIMES && slow; i++) let_all_come();
   if (slow) return 0;
@@ -328,7 +372,8 @@ int main(int argc, char **argv) {
   if (strcmp(what, "read") == 0) first = receive, last = send_all;
   counted.most = atoi(what);
   for (int i = 0; i < count; i++)
-    if (pthread_create(&threads[i], NULL, i < count - 1 ? first : last, NULL) != 0) return 1;
+    if (pthread_create(&threads[i], NULL, i < count - 1 ? first : last, i == 0 ? ends : NULL) != 0)
+      return 1;
   for (int i = 0; i < count; i++) pthread_join(threads[i], NULL);
   printf("%d %d\n", counted.over, counted.times);
   return 0;

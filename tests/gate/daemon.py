@@ -6,8 +6,10 @@ Usage: daemon.py MLTPD MLTP CROWD WORKER, with the WORKER of tests/coord
 """
 import os
 import pathlib
+import signal
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "coord"))
 from stage import TIME_LIMIT, Daemon, Worker, run, wait_for  # pylint: disable=wrong-import-position
@@ -26,12 +28,16 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 
 
-def begin(where, *words):
-    """Starts a gated program that may join the daemon at a socket."""
+def begin(where, *words, permits=str(CPUS)):
+    """Starts a gated program that may join the daemon at a socket. permits: "" means as many as there are CPUs, which are then
+    two."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MLTP_")}
-    environment.update(MLTP_COORDINATOR=where, MLTP_VPS=str(CPUS))
-    return subprocess.Popen([MLTP, "run", "--threads", "--", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, text=True, env=environment)
+    environment.update(MLTP_COORDINATOR=where, MLTP_VPS=permits)
+    if permits == "":
+        del environment["MLTP_VPS"]
+    two = sorted(os.sched_getaffinity(0))[:CPUS]
+    return subprocess.Popen(["taskset", "-c", ",".join(map(str, two)), MLTP, "run", "--threads", "--", *words], text=True,
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
 
 
 def grants_while(condition, where, d):
@@ -61,6 +67,20 @@ def two_programs_share():
         worker.end()
 
 
+def new_threads_share():
+    """Threads that began without a permit, as a lone program's do, count, and give way when another program comes."""
+    with Daemon(MLTPD, MLTP, "--cpus", str(CPUS)) as d, begin(d.socket, CROWD, "share", permits="") as gated:
+        assert gated.stdout.readline() == "begun\n"
+        time.sleep(0.5)  # a demand that has fallen does not count at once
+        wait_for(lambda: d.of(gated.pid)["demand"] == CPUS, "it asks for all")
+        with Worker(WORKER, d.socket, CPUS) as worker:
+            worker.ask("busy 8")
+            gated.send_signal(signal.SIGUSR1)
+            _, errors = gated.communicate(timeout=TIME_LIMIT)
+            assert (gated.returncode, errors) == (0, ""), (gated.returncode, errors)
+            worker.end()
+
+
 def children_share():
     """A child of fork() joins the daemon as a program of its own, when it has a thread."""
     with Daemon(MLTPD, MLTP, "--cpus", str(CPUS)) as d, begin(d.socket, sys.executable, "-W", "ignore", "-c", FORKING) as gated:
@@ -74,4 +94,4 @@ if __name__ == "__main__":
     if len(os.sched_getaffinity(0)) < CPUS:
         print("daemon.py: one CPU, nothing to share: skipped")
         sys.exit(77)
-    run([a_lone_program_has_all, two_programs_share, children_share])
+    run([a_lone_program_has_all, two_programs_share, new_threads_share, children_share])

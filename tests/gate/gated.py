@@ -100,6 +100,12 @@ def the_gate_stands_aside():
     gated(None, CROWD, "aside")
 
 
+def threads_begin_at_once():
+    """Without a number of permits, new threads do not sleep before they begin. With one permit they do."""
+    assert gated(None, CROWD, "begin") == "0 4\n"
+    assert gated(1, CROWD, "begin") != "0 4\n"
+
+
 def calls_lend_permits():
     """A thread that waits in a call for another's answer has it sooner than the monitor could take the permit."""
     gated(1, CROWD, "talk")
@@ -135,7 +141,7 @@ def children_have_threads():
 
 if __name__ == "__main__":
     for test in (objects, no_call_stops_others, as_many_as_permits, all_have_turns, nobody_is_stranded,
-                 spinning_has_short_slices, a_team_spins, the_gate_stands_aside, calls_lend_permits, each_call_lends,
-                 no_wake_is_lost, priorities_count, children_have_threads):
+                 spinning_has_short_slices, a_team_spins, the_gate_stands_aside, threads_begin_at_once, calls_lend_permits,
+                 each_call_lends, no_wake_is_lost, priorities_count, children_have_threads):
         test()
         print(f"gated.py: {test.__name__}: passed")
