@@ -199,12 +199,63 @@ static void from_two_groups(void) {
   MPI_Group_free(&world);
 }
 
+/* What collectives send in a communicator never meets a receive for any message of the one that was
+ * made before it or after it. */
+static void collectives_stay_inside(MPI_Comm made[3], int to, void (*run)(MPI_Comm comm)) {
+  MPI_Request requests[2];
+  MPI_Status status;
+  int got[2] = {-1, -1};
+  for (int i = 0; i < 2; i++)
+    MPI_Irecv(&got[i], 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, made[2 * i], &requests[i]);
+  run(made[1]);
+  for (int i = 0; i < 2; i++) {
+    MPI_Send(&(int){100 + i}, 1, MPI_INT, to, 7 + i, made[2 * i]);
+    MPI_Wait(&requests[i], &status);
+    CHECK(got[i] == 100 + i && status.MPI_TAG == 7 + i);
+  }
+  for (int i = 0; i < 3; i++) MPI_Comm_free(&made[i]);
+}
+
+static void run_all(MPI_Comm comm) {
+  static int large[10000], others[10000];
+  int near[64], value = rank, sum = -1, flag;
+  MPI_Request request;
+  MPI_Comm_test_inter(comm, &flag);
+  MPI_Barrier(comm);
+  MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, comm);
+  MPI_Allgather(&value, 1, MPI_INT, near, 1, MPI_INT, comm);
+  MPI_Alltoall(large, 100, MPI_INT, others, 100, MPI_INT, comm);
+  MPI_Ibarrier(comm, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  if (flag) return;
+  MPI_Bcast(large, 10000, MPI_INT, 0, comm);
+  MPI_Scan(large, others, 5000, MPI_INT, MPI_SUM, comm);
+  MPI_Neighbor_alltoall(large, 100, MPI_INT, others, 100, MPI_INT, comm);
+  MPI_Ineighbor_allgather(&value, 1, MPI_INT, near, 1, MPI_INT, comm, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  CHECK(near[0] == (rank + size - 1) % size && near[1] == (rank + 1) % size);
+}
+
+static void contexts(void) {
+  MPI_Comm made[3], half;
+  int alone = size % 2 == 1 && rank == size - 1; /* halves are of one size */
+  for (int i = 0; i < 3; i++) MPI_Cart_create(MPI_COMM_WORLD, 1, &size, (int[]){1}, 0, &made[i]);
+  collectives_stay_inside(made, (rank + 1) % size, run_all);
+  MPI_Comm_split(MPI_COMM_WORLD, alone ? MPI_UNDEFINED : rank % 2, 0, &half);
+  if (alone || size == 1) return;
+  for (int i = 0; i < 3; i++)
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 0, &made[i]);
+  collectives_stay_inside(made, rank / 2, run_all);
+  MPI_Comm_free(&half);
+}
+
 int main(int argc, char **argv) {
   rank = check_start(&argc, &argv, &size);
   groups();
   intercommunicators();
   truncated();
   from_two_groups();
+  contexts();
   MPI_Finalize();
   return 0;
 }

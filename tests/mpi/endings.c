@@ -114,6 +114,19 @@ static void end_in_malloc(int rank, const char *what) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* The signals that a rank finds ignored, before and after it changes one. */
+static void print_ignored(int rank) {
+  struct sigaction now;
+  for (int turn = 0; turn < 2; turn++) {
+    char text[400] = "";
+    if (turn == 1) signal(SIGUSR1, SIG_IGN);
+    for (int signo = 1; signo < NSIG; signo++)
+      if (sigaction(signo, NULL, &now) == 0 && now.sa_handler == SIG_IGN)
+        snprintf(text + strlen(text), sizeof text - strlen(text), " %d", signo);
+    printf("rank %d:%s\n", rank, text);
+  }
+}
+
 int main(int argc, char **argv) {
   const char *how = argc > 1 ? argv[1] : "";
   int size, rank = check_start(&argc, &argv, &size);
@@ -130,9 +143,11 @@ int main(int argc, char **argv) {
     return 0;
   }
   if (is(how, "no-finalize")) return 0;
+  if (is(how, "ignoring")) print_ignored(rank);
   if (is(how, "lines"))
     for (int i = 0; i < 20; i++) printf("line %d of rank %d\n", i, rank);
   if (is(how, "sleep") || is(how, "signal-handler")) {
+    MPI_Barrier(MPI_COMM_WORLD); /* no rank is in MPI_Init() any more when the signal comes */
     printf("ready\n");
     fflush(stdout);
     sleep(60);

@@ -62,6 +62,15 @@ class Endings(unittest.TestCase):
                                   capture_output=True, text=True)
             self.assertEqual(done.returncode, status, done)
 
+    def test_signals_that_the_caller_ignores(self):
+        """As after exec(): nohup ignores the first one."""
+        first, last = signal.SIGHUP, signal.SIGRTMAX
+        done = subprocess.run([TMPIRUN, "-n", "2", PROGRAM, "ignoring"], check=True, stdout=subprocess.PIPE, text=True,
+                              preexec_fn=lambda: [signal.signal(signo, signal.SIG_IGN) for signo in (first, last)])
+        wanted = [f"rank {rank}: {text}" for rank in range(2)
+                  for text in (f"{first:d} {last:d}", f"{first:d} {signal.SIGUSR1:d} {last:d}")]
+        self.assertEqual(sorted(done.stdout.splitlines()), sorted(wanted))
+
     def test_signal_before_there_are_ranks(self):
         for tenths in range(60):  # of a millisecond after the start
             with subprocess.Popen([TMPIRUN, "--timeout", "5", "-n", "2", PROGRAM, "sleep"], stdout=subprocess.DEVNULL,
@@ -213,4 +222,4 @@ class Refused(unittest.TestCase):
 
 if __name__ == "__main__":
     TMPIRUN, PROGRAM = sys.argv[1:3]
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)

@@ -120,6 +120,17 @@ static void attributes_of_idup(void) {
   MPI_Comm_free(&comm);
 }
 
+/* @return how many hints a communicator has, which is freed. */
+static int hints_of(MPI_Comm *comm) {
+  MPI_Info info;
+  int count;
+  MPI_Comm_get_info(*comm, &info);
+  MPI_Info_get_nkeys(info, &count);
+  MPI_Info_free(&info);
+  MPI_Comm_free(comm);
+  return count;
+}
+
 static void infos(void) {
   MPI_Info info, copy;
   char value[MPI_MAX_INFO_VAL], key[MPI_MAX_INFO_KEY];
@@ -156,7 +167,13 @@ static void infos(void) {
   MPI_Comm_idup_with_info(comm, copy, &third, &request);
   MPI_Info_free(&copy);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
-  MPI_Comm_free(&third);
+  CHECK(hints_of(&third) == 1); /* the info's */
+  MPI_Comm_idup(comm, &third, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  CHECK(hints_of(&third) == 1); /* the communicator's */
+  MPI_Comm_idup_with_info(comm, MPI_INFO_NULL, &third, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  CHECK(hints_of(&third) == 0);
   MPI_Comm_free(&comm);
   MPI_Info_create_env(0, NULL, &info);
   MPI_Info_free(&info);

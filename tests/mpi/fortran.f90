@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: Apache-2.0
 ! Each rank has its own module variables, saved variables, COMMON blocks, and units. MPI is called
-! through C (fortran_mpi.c): its interfaces bind to the standard's C functions.
+! through C (fortran_mpi.c), but for attributes, which both languages set.
 module counted
   implicit none
   integer :: in_module = 11
@@ -23,6 +23,18 @@ module mpi_by_c
       import :: c_int
       integer(c_int), value :: line
     end subroutine failed
+    function has_in_c(kind, object, keyval, number) bind(c) result(yes)
+      import :: c_int, c_intptr_t
+      integer(c_int), value :: kind, object, keyval
+      integer(c_intptr_t), value :: number
+      integer(c_int) :: yes
+    end function has_in_c
+    function set_in_c(kind, object, keyval, number) bind(c) result(error)
+      import :: c_int, c_intptr_t
+      integer(c_int), value :: kind, object, keyval
+      integer(c_intptr_t), value :: number
+      integer(c_int) :: error
+    end function set_in_c
   end interface
 contains
   subroutine check(condition, line)
@@ -110,6 +122,54 @@ subroutine draw(rank)
   end do
 end subroutine draw
 
+! Fortran sets integers and C addresses: each gets what the other has set in its own way, from copies as well.
+subroutine exchange_attributes
+  use mpi
+  use mpi_by_c
+  implicit none
+  integer, parameter :: of_comm = 0, of_type = 1, of_win = 2
+  integer(kind=MPI_ADDRESS_KIND), parameter :: numbers(0:2) = [-21, -22, -23], given = 4096
+  integer(kind=MPI_ADDRESS_KIND) :: found
+  integer :: keyval, object, twin, space(4), error
+  logical :: flag
+
+  call MPI_Comm_create_keyval(MPI_COMM_DUP_FN, MPI_COMM_NULL_DELETE_FN, keyval, 0_MPI_ADDRESS_KIND, error)
+  call MPI_Comm_dup(MPI_COMM_SELF, object, error)
+  call MPI_Comm_set_attr(object, keyval, numbers(of_comm), error)
+  call check(has_in_c(of_comm, object, keyval, numbers(of_comm)) == 1, __LINE__)
+  call MPI_Comm_dup(object, twin, error)
+  call check(has_in_c(of_comm, twin, keyval, numbers(of_comm)) == 1, __LINE__)
+  call check(set_in_c(of_comm, object, keyval, given) == MPI_SUCCESS, __LINE__)
+  call MPI_Comm_get_attr(object, keyval, found, flag, error)
+  call check(flag .and. found == given, __LINE__)
+  call MPI_Comm_free(object, error)
+  call MPI_Comm_free(twin, error)
+  call MPI_Comm_free_keyval(keyval, error)
+
+  call MPI_Type_create_keyval(MPI_TYPE_DUP_FN, MPI_TYPE_NULL_DELETE_FN, keyval, 0_MPI_ADDRESS_KIND, error)
+  call MPI_Type_contiguous(2, MPI_INTEGER, object, error)
+  call MPI_Type_set_attr(object, keyval, numbers(of_type), error)
+  call check(has_in_c(of_type, object, keyval, numbers(of_type)) == 1, __LINE__)
+  call MPI_Type_dup(object, twin, error)
+  call check(has_in_c(of_type, twin, keyval, numbers(of_type)) == 1, __LINE__)
+  call check(set_in_c(of_type, object, keyval, given) == MPI_SUCCESS, __LINE__)
+  call MPI_Type_get_attr(object, keyval, found, flag, error)
+  call check(flag .and. found == given, __LINE__)
+  call MPI_Type_free(object, error)
+  call MPI_Type_free(twin, error)
+  call MPI_Type_free_keyval(keyval, error)
+
+  call MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, MPI_WIN_NULL_DELETE_FN, keyval, 0_MPI_ADDRESS_KIND, error)
+  call MPI_Win_create(space, 16_MPI_ADDRESS_KIND, 4, MPI_INFO_NULL, MPI_COMM_SELF, object, error)
+  call MPI_Win_set_attr(object, keyval, numbers(of_win), error)
+  call check(has_in_c(of_win, object, keyval, numbers(of_win)) == 1, __LINE__)
+  call check(set_in_c(of_win, object, keyval, given) == MPI_SUCCESS, __LINE__)
+  call MPI_Win_get_attr(object, keyval, found, flag, error)
+  call check(flag .and. found == given, __LINE__)
+  call MPI_Win_free(object, error)
+  call MPI_Win_free_keyval(keyval, error)
+end subroutine exchange_attributes
+
 program fortran
   use mpi_by_c
   implicit none
@@ -121,6 +181,7 @@ program fortran
   call touch(rank)
   call use_units(rank)
   call draw(rank)
+  call exchange_attributes()
   call finish()
   if (how == 'stop' .and. rank == 1) stop 9
   if (how == 'error' .and. rank == 1) error stop 10

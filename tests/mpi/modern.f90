@@ -292,6 +292,7 @@ contains
     integer, asynchronous :: matrix(6, 5), from(20), reversed(4)
     integer :: i, expected(6, 5)
     type(MPI_Win) :: win
+    type(MPI_Datatype) :: spread
 
     matrix = -1
     from = [(rank * 100 + i, i = 1, 20)]
@@ -338,6 +339,11 @@ contains
     call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN)
     call MPI_Send(from(1:20:2), 11, MPI_INTEGER, 0, 0, MPI_COMM_SELF, error)
     call check(error == MPI_ERR_TYPE, 56)
+    call MPI_Type_vector(2, 1, 2, MPI_INTEGER, spread)
+    call MPI_Type_commit(spread)
+    call MPI_Send(from(1:20:2), 2, spread, 0, 0, MPI_COMM_SELF, error)
+    call check(error == MPI_ERR_TYPE, 57)
+    call MPI_Type_free(spread)
   end subroutine sections
 
   ! A copy that gfortran made and freed would be used: the call fails. Contiguous sections are right.

@@ -103,6 +103,8 @@ static void check_file(void) {
   CHECK(readv(OWN, parts, 2) == 4 && memcmp(text, "bc\0\0de", 6) == 0);
   CHECK(preadv(OWN, parts, 2, 4) == 4 && memcmp(text, "ef\0\0gh", 6) == 0);
   CHECK(pwritev(OWN, parts, 2, 0) == 4 && pread(OWN, text, two, 2) == 2 && text[0] == 'g');
+  CHECK(lseek(OWN, 4, SEEK_SET) == 4 && writev(OWN, parts, 2) == 4 && lseek(OWN, 0, SEEK_CUR) == 8);
+  CHECK(pread(OWN, text, two, 4) == 2 && memcmp(text, "gh", 2) == 0);
   CHECK(lseek(OWN, 7, SEEK_SET) == 7 && read(OWN, text, two) == 1 && text[0] == 'h');
   CHECK(fsync(OWN) == 0 && fdatasync(OWN) == 0 && posix_fadvise(OWN, 0, 0, POSIX_FADV_NORMAL) == 0);
   CHECK(posix_fallocate(OWN, 0, 100) == 0 && fstat(OWN, &status) == 0 && status.st_size == 100);

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio_ext.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <wchar.h>
@@ -111,9 +112,22 @@ static void copy_input(int rank) {
   CHECK((getchar_unlocked)() == EOF && fgets_unlocked(line, sizeof line, stdin) == NULL);
 }
 
+/* A pipe is no output. */
+static void write_to_pipe(void) {
+  int ends[2];
+  char one[] = "one ", two[] = "two ", got[16] = "";
+  const struct iovec parts[] = {{one, 4}, {two, 4}};
+  CHECK(pipe(ends) == 0 && ends[0] > STDERR_FILENO && ends[1] > STDERR_FILENO);
+  CHECK(writev(ends[1], parts, 2) == 8 && write(ends[1], "three", 5) == 5);
+  CHECK(dprintf(ends[1], " %d", 4) == 2 && close(ends[1]) == 0);
+  CHECK(read(ends[0], got, sizeof got) == 15 && memcmp(got, "one two three 4", 15) == 0);
+  CHECK(close(ends[0]) == 0);
+}
+
 /* By a copy of the descriptor, and by children. */
 static void print_copies(int rank) {
   int status;
+  write_to_pipe();
   for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {
     int copy = dup(fd);
     CHECK(copy > STDERR_FILENO && dprintf(copy, "copy %d\n", rank) > 0 && close(copy) == 0);

@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What is freed gives its memory back: many rounds that make and free an object take no more memory
- * than few.
- */
+/* Objects that are freed give their memory back (kept.h). */
 #define _GNU_SOURCE /* mallinfo2() */
-#include <dlfcn.h>
 #include <limits.h>
-#include <malloc.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "check.h"
-
-enum { TIMES = 4, ROUNDS = 500, MANY = 40, LEAST = 24 }; /* bytes: the smallest block of libc's */
-
-static int rank, size;
+#include "kept.h"
 
 static void types(void) {
   MPI_Datatype vector, indexed, record, resized;
@@ -29,6 +20,33 @@ static void types(void) {
   MPI_Type_free(&indexed);
   MPI_Type_free(&record);
   MPI_Type_free(&resized);
+}
+
+/* Types made of other types, and what a program can ask about them. */
+static void constructed_types(void) {
+  MPI_Datatype part, spread, rows, twin, inner[4];
+  int count, addresses, types, combiner, integers[16], values[64] = {0};
+  MPI_Aint places[4], at = 0;
+  char packed[64];
+  MPI_Type_create_subarray(2, (int[]){4, 6}, (int[]){2, 3}, (int[]){1, 1}, MPI_ORDER_C, MPI_INT,
+                           &part);
+  MPI_Type_create_darray(
+      4, rank, 2, (int[]){8, 8}, (int[]){MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC},
+      (int[]){MPI_DISTRIBUTE_DFLT_DARG, 3}, (int[]){2, 2}, MPI_ORDER_FORTRAN, MPI_INT, &spread);
+  MPI_Type_create_hvector(2, 1, 400, part, &rows);
+  MPI_Type_dup(rows, &twin);
+  MPI_Type_get_envelope(rows, &count, &addresses, &types, &combiner);
+  CHECK(combiner == MPI_COMBINER_HVECTOR && count == 2 && addresses == 1 && types == 1);
+  MPI_Type_get_contents(rows, count, addresses, types, integers, places, inner);
+  CHECK(integers[0] == 2 && places[0] == 400);
+  MPI_Type_free(&inner[0]);
+  MPI_Type_commit(&part);
+  MPI_Pack_external("external32", values, 1, part, packed, sizeof packed, &at);
+  CHECK(at == 24);
+  MPI_Type_free(&part);
+  MPI_Type_free(&spread);
+  MPI_Type_free(&rows);
+  MPI_Type_free(&twin);
 }
 
 static void topologies(void) {
@@ -69,6 +87,73 @@ static void communicators(void) {
   MPI_Comm_free(&copy);
 }
 
+/* The other ways to make a communicator. */
+static void more_communicators(void) {
+  MPI_Comm copy, half, between, all, made;
+  MPI_Group group, rest;
+  MPI_Info info, hints;
+  MPI_Request request;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "mpi_assert_no_any_tag", "true");
+  MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &copy);
+  MPI_Comm_get_info(copy, &hints);
+  MPI_Info_free(&hints);
+  MPI_Comm_idup(copy, &made, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Comm_free(&made);
+  MPI_Comm_idup_with_info(copy, info, &made, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Comm_free(&made);
+  MPI_Info_free(&info);
+  MPI_Comm_group(copy, &group);
+  MPI_Comm_create_group(copy, group, 3, &made);
+  MPI_Comm_free(&made);
+  MPI_Group_range_excl(group, 1, (int[][3]){{0, 0, 1}}, &rest);
+  MPI_Comm_create(copy, rest, &made);
+  if (made != MPI_COMM_NULL) MPI_Comm_free(&made);
+  MPI_Group_free(&rest);
+  MPI_Group_free(&group);
+  MPI_Comm_split_type(copy, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &made);
+  MPI_Comm_free(&made);
+  MPI_Comm_split(copy, rank % 2, 0, &half);
+  MPI_Intercomm_create(half, 0, copy, 1 - rank % 2, 0, &between);
+  MPI_Comm_dup(between, &made);
+  MPI_Comm_free(&made);
+  MPI_Intercomm_merge(between, rank % 2, &all);
+  MPI_Comm_disconnect(&all);
+  MPI_Comm_free(&between);
+  MPI_Comm_free(&half);
+  MPI_Comm_free(&copy);
+}
+
+static void sessions(void) {
+  MPI_Session session;
+  MPI_Group group;
+  MPI_Comm made;
+  MPI_Info info;
+  MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
+  MPI_Session_get_info(session, &info);
+  MPI_Info_free(&info);
+  MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+  MPI_Comm_create_from_group(group, "released", MPI_INFO_NULL, MPI_ERRORS_RETURN, &made);
+  MPI_Barrier(made);
+  MPI_Comm_free(&made);
+  MPI_Group_free(&group);
+  MPI_Session_finalize(&session);
+}
+
+static char port[MPI_MAX_PORT_NAME]; /* which rank 0 has opened */
+
+static void ports(void) {
+  MPI_Comm inter;
+  if (rank > 1) return;
+  if (rank == 0)
+    MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter);
+  else
+    MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter);
+  MPI_Comm_disconnect(&inter);
+}
+
 static void add(void *in, void *inout, int *count, MPI_Datatype *type) {
   (void)type;
   for (int i = 0; i < *count; i++) ((int *)inout)[i] += ((int *)in)[i];
@@ -91,6 +176,66 @@ static void small_objects(void) {
   MPI_Comm_free_keyval(&key);
 }
 
+static void on_comm(MPI_Comm *comm, int *code, ...) { CHECK(comm != NULL && *code != 0); }
+static void on_win(MPI_Win *win, int *code, ...) { CHECK(win != NULL && *code != 0); }
+static void on_session(MPI_Session *session, int *code, ...) {
+  CHECK(session != NULL && *code != 0);
+}
+
+static void error_handlers(void) {
+  MPI_Errhandler handler, same;
+  MPI_Comm copy;
+  MPI_Win win;
+  MPI_Session session;
+  MPI_Comm_dup(MPI_COMM_SELF, &copy);
+  MPI_Comm_create_errhandler(on_comm, &handler);
+  MPI_Comm_set_errhandler(copy, handler);
+  MPI_Comm_get_errhandler(copy, &same);
+  MPI_Errhandler_free(&same);
+  MPI_Errhandler_free(&handler);
+  MPI_Comm_call_errhandler(copy, MPI_ERR_OTHER);
+  MPI_Comm_free(&copy);
+  MPI_Win_create(NULL, 0, 1, MPI_INFO_NULL, MPI_COMM_SELF, &win);
+  MPI_Win_create_errhandler(on_win, &handler);
+  MPI_Win_set_errhandler(win, handler);
+  MPI_Errhandler_free(&handler);
+  MPI_Win_call_errhandler(win, MPI_ERR_OTHER);
+  MPI_Win_free(&win);
+  MPI_Session_create_errhandler(on_session, &handler);
+  MPI_Session_init(MPI_INFO_NULL, handler, &session);
+  MPI_Errhandler_free(&handler);
+  MPI_Session_call_errhandler(session, MPI_ERR_OTHER);
+  MPI_Session_finalize(&session);
+}
+
+/* The copies of attributes go with the copies of objects. */
+static void attributes(void) {
+  MPI_Comm copy, second;
+  MPI_Datatype type, twin;
+  MPI_Win win;
+  int key;
+  MPI_Comm_create_keyval(MPI_COMM_DUP_FN, MPI_COMM_NULL_DELETE_FN, &key, NULL);
+  MPI_Comm_dup(MPI_COMM_SELF, &copy);
+  MPI_Comm_set_attr(copy, key, &rank);
+  MPI_Comm_set_attr(copy, key, &size);
+  MPI_Comm_dup(copy, &second);
+  MPI_Comm_free_keyval(&key);
+  MPI_Comm_free(&copy);
+  MPI_Comm_free(&second);
+  MPI_Type_create_keyval(MPI_TYPE_DUP_FN, MPI_TYPE_NULL_DELETE_FN, &key, NULL);
+  MPI_Type_contiguous(2, MPI_INT, &type);
+  MPI_Type_set_attr(type, key, &rank);
+  MPI_Type_dup(type, &twin);
+  MPI_Type_free_keyval(&key);
+  MPI_Type_free(&type);
+  MPI_Type_free(&twin);
+  MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, MPI_WIN_NULL_DELETE_FN, &key, NULL);
+  MPI_Win_create(NULL, 0, 1, MPI_INFO_NULL, MPI_COMM_SELF, &win);
+  MPI_Win_set_attr(win, key, &rank);
+  MPI_Win_free_keyval(&key);
+  MPI_Win_free(&win);
+}
+
 static void windows(void) {
   static int values[4];
   MPI_Win made;
@@ -103,27 +248,6 @@ static void windows(void) {
   MPI_Win_free(&made);
   MPI_Win_allocate(64, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &made);
   MPI_Win_free(&made);
-}
-
-static void requests(void) {
-  MPI_Request two[2], many[2 * MANY];
-  int values[MANY], to = (rank + 1) % size, from = (rank + size - 1) % size, got, sum;
-  MPI_Send_init(&rank, 1, MPI_INT, to, 0, MPI_COMM_WORLD, &two[0]);
-  MPI_Recv_init(&got, 1, MPI_INT, from, 0, MPI_COMM_WORLD, &two[1]);
-  MPI_Startall(2, two);
-  MPI_Waitall(2, two, MPI_STATUSES_IGNORE);
-  CHECK(got == from);
-  MPI_Request_free(&two[0]);
-  MPI_Request_free(&two[1]);
-  MPI_Iallreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &two[0]);
-  MPI_Ibarrier(MPI_COMM_WORLD, &two[1]);
-  MPI_Waitall(2, two, MPI_STATUSES_IGNORE);
-  CHECK(sum == size * (size - 1) / 2);
-  for (int i = 0; i < MANY; i++) {
-    MPI_Irecv(&values[i], 1, MPI_INT, from, i, MPI_COMM_WORLD, &many[i]);
-    MPI_Isend(&rank, 1, MPI_INT, to, i, MPI_COMM_WORLD, &many[MANY + i]);
-  }
-  MPI_Waitall(2 * MANY, many, MPI_STATUSES_IGNORE);
 }
 
 static char script[] = "/tmp/released-XXXXXX"; /* of an interpreter that is this program */
@@ -144,43 +268,28 @@ static void write_script(const char *program) {
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
 }
 
-static size_t in_use(void) {
-  size_t bytes = 0;
-  MPI_Barrier(MPI_COMM_WORLD);
-  if (rank == 0) bytes = mallinfo2().uordblks;
-  MPI_Barrier(MPI_COMM_WORLD);
-  return bytes;
-}
-
-/* One block that one rank keeps in each round is found. The test runs without the cache of libc's
- * that each kernel thread has: on a busy machine ranks come to ever more VPs, whose caches fill. */
-static void check(const char *name, void (*round)(void)) {
-  size_t before, after = 0, allowed = (size_t)LEAST * ROUNDS;
-  for (int time = 0; time < TIMES; time++) {
-    before = in_use();
-    for (int i = 0; i < ROUNDS; i++) round();
-    after = in_use();
-    MPI_Bcast(&before, sizeof before, MPI_BYTE, 0, MPI_COMM_WORLD);
-    MPI_Bcast(&after, sizeof after, MPI_BYTE, 0, MPI_COMM_WORLD);
-    if (after <= before + allowed) return;
-  }
-  if (rank == 0)
-    fprintf(stderr, "%s: %zu bytes more after %d rounds\n", name, after - before, (int)ROUNDS);
-  CHECK(after <= before + allowed);
-}
+static const struct row rows[] = {
+    {"types", types, ROUNDS},
+    {"constructed types", constructed_types, ROUNDS},
+    {"topologies", topologies, ROUNDS},
+    {"communicators", communicators, ROUNDS},
+    {"more communicators", more_communicators, FEW},
+    {"sessions", sessions, FEW},
+    {"ports", ports, FEW},
+    {"small objects", small_objects, ROUNDS},
+    {"error handlers", error_handlers, ROUNDS},
+    {"attributes", attributes, ROUNDS},
+    {"windows", windows, ROUNDS},
+    {"refused spawns", refused_spawns, ROUNDS},
+};
 
 int main(int argc, char **argv) {
   rank = check_start(&argc, &argv, &size);
-  /* a sanitizer's allocator does not count for mallinfo2(), and finds what is kept by itself */
-  if (dlsym(RTLD_DEFAULT, "__asan_init") == NULL && dlsym(RTLD_DEFAULT, "__tsan_init") == NULL) {
-    check("types", types);
-    check("topologies", topologies);
-    check("communicators", communicators);
-    check("small objects", small_objects);
-    check("windows", windows);
-    check("requests", requests);
+  if (counts()) {
     write_script(argv[0]);
-    check("refused spawns", refused_spawns);
+    if (rank == 0) MPI_Open_port(MPI_INFO_NULL, port);
+    MPI_Bcast(port, sizeof port, MPI_CHAR, 0, MPI_COMM_WORLD);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) check(&rows[i]);
     CHECK(unlink(script) == 0);
   }
   MPI_Finalize();
