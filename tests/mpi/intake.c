@@ -21,8 +21,8 @@ static unsigned next_random(unsigned *state) {
 
 /* ---- order: sizes that take the ring, the mailbox, and the sender's buffer, in any sequence */
 
-enum { SIZES = 8 };
-static const int sizes[SIZES] = {4, 8, 9, 20, 36, 37, 100, LARGEST};
+enum { SIZES = 12 };
+static const int sizes[SIZES] = {4, 8, 9, 36, 37, 64, 65, 200, 484, 485, 1000, LARGEST};
 
 /* Bytes of a message's number, and then others that follow from it. */
 static void fill(char *message, int bytes, int number) {

@@ -7,8 +7,8 @@
  * Between two processors a message costs the lines that are transferred. Through the mailbox these
  * are the line of its lock, those of its queue, and those of the request or the cell. Through the
  * ring it is the line of a slot, which two messages of up to eight bytes share; a longer one takes
- * the two slots of a line. A sender keeps the line of `tail`, and looks at `head` only when the
- * ring may be full. The receiver writes no slot.
+ * whole lines, as many as it needs. A sender keeps the line of `tail`, and looks at `head` only
+ * when the ring may be full. The receiver writes no slot.
  *
  * Relaxed: head, which a spinner reads as a hint; what the rank's threads know about answers.
  *
@@ -29,12 +29,13 @@
 #include "tmpi/mailbox/inline_slot.h"
 
 enum {
-  TM_INTAKE_SLOTS = 128,           /* a power of two */
-  TM_INTAKE_BYTES = 8,             /* of data in the first slot of a message */
-  TM_INTAKE_MORE = TM_LINE / 2 - 4 /* in the second one */
+  TM_INTAKE_SLOTS = 256,                                /* a power of two */
+  TM_INTAKE_BYTES = 8,                                  /* of data in the first slot of a message */
+  TM_INTAKE_MORE = TM_LINE / 2 - 4,                     /* in each other one */
+  TM_INTAKE_MAX = TM_INTAKE_BYTES + 17 * TM_INTAKE_MORE /* of a message: `full` counts them */
 };
 
-/** Half a line. In the second slot of a message there are data up to the sequence. IK-1, IK-4 */
+/** Half a line. In later slots of a message there are data up to the sequence. IK-1, IK-4 */
 struct tm_intake_slot {
   struct tm_envelope envelope;
   uint32_t full; /* as of struct tm_inline_slot */
@@ -44,7 +45,7 @@ struct tm_intake_slot {
 
 _Static_assert(sizeof(struct tm_intake_slot) == TM_LINE / 2, "two slots share a line");
 _Static_assert(offsetof(struct tm_intake_slot, sequence) == TM_INTAKE_MORE, "data precede it");
-_Static_assert(TM_INTAKE_BYTES + TM_INTAKE_MORE == TM_INLINE_SLOT_BYTES, "two slots are enough");
+_Static_assert((int)TM_INTAKE_MAX < (int)TM_FULL_BYTES, "a slot tells the bytes of a message");
 
 /** All zero: open, and empty. */
 struct tm_intake {
@@ -63,10 +64,12 @@ static inline struct tm_intake_slot *tm_intake_slot_at(struct tm_intake *in, uin
   return &in->slots[number % TM_INTAKE_SLOTS];
 }
 
-/** @return slots that a message takes from that number on. Where two slots lie in two lines, the
- * message takes a third one, so that the next message begins a line. */
+/** @return slots that a message takes from that number on. A message of several slots ends with a
+ * line, so that the next one begins a line. */
 static inline uint32_t tm_intake_slots_for(uint32_t number, size_t bytes) {
-  return mt_likely(bytes <= TM_INTAKE_BYTES) ? 1 : 2 + number % 2;
+  if (mt_likely(bytes <= TM_INTAKE_BYTES)) return 1;
+  uint32_t slots = 1 + ((uint32_t)bytes - TM_INTAKE_BYTES + TM_INTAKE_MORE - 1) / TM_INTAKE_MORE;
+  return slots + (number + slots) % 2;
 }
 
 /** Any thread looks; what it sees lasts while it holds the mailbox's lock. @return the oldest
@@ -84,7 +87,7 @@ struct tm_short_message {
   const struct tm_envelope *envelope;
   uint32_t full; /* as of struct tm_inline_slot */
   const char *data;
-  char copy[TM_INLINE_SLOT_BYTES]; /* `data` of two slots */
+  char copy[TM_INTAKE_MAX]; /* `data` of several slots */
 };
 
 static inline void tm_intake_read(struct tm_intake *in, const struct tm_intake_slot *first,
@@ -92,9 +95,12 @@ static inline void tm_intake_read(struct tm_intake *in, const struct tm_intake_s
   m->envelope = &first->envelope;
   m->full = first->full;
   m->data = first->data;
-  if (mt_likely(tm_slot_bytes(m->full) <= TM_INTAKE_BYTES)) return;
+  const uint32_t bytes = tm_slot_bytes(m->full);
+  if (mt_likely(bytes <= TM_INTAKE_BYTES)) return;
   memcpy(m->copy, first->data, TM_INTAKE_BYTES);
-  memcpy(m->copy + TM_INTAKE_BYTES, tm_intake_slot_at(in, in->head + 1), TM_INTAKE_MORE);
+  uint32_t number = in->head + 1;
+  for (uint32_t done = TM_INTAKE_BYTES; done < bytes; done += TM_INTAKE_MORE)
+    memcpy(m->copy + done, tm_intake_slot_at(in, number++), TM_INTAKE_MORE);
   m->data = m->copy;
 }
 

@@ -18,7 +18,7 @@
  * go through the inline slot (inline_slot.h). A receiver that expects so few bytes and may spin
  * first spins for any message, and posts its receive then.
  *
- * Where ranks have a VP each, so few bytes go through a ring beside the mailbox, without its
+ * Where ranks have a VP each, some hundred bytes go through a ring beside the mailbox, without its
  * internal lock (intake.h), unless the receiver is going to park.
  *
  * A receiver that waits in a blocking call for many bytes copies them itself. A sender that

@@ -167,15 +167,16 @@ static inline struct tm_message *tm_message_new(const struct tm_envelope *envelo
   return m;
 }
 
-/** @return a message with what is in a slot, or two, in a cell if one is free. full: as of struct
- * tm_inline_slot. */
+/** @return a message with what is in a slot, or several, in a cell if one is free. full: as of
+ * struct tm_inline_slot. */
 static inline struct tm_message *tm_message_of_short(struct tm_mailbox *box,
                                                      const struct tm_envelope *envelope,
                                                      uint32_t full, const char *data) {
   size_t bytes = tm_slot_bytes(full);
-  struct tm_message *m = tm_cell_take(box, envelope, bytes);
-  if (m == NULL) m = tm_message_new(envelope, bytes, TM_CELL_BYTES);
-  m->held = (uint32_t)(sizeof *m + TM_CELL_BYTES);
+  size_t room = bytes > TM_CELL_BYTES ? bytes : TM_CELL_BYTES;
+  struct tm_message *m = bytes > TM_CELL_BYTES ? NULL : tm_cell_take(box, envelope, bytes);
+  if (m == NULL) m = tm_message_new(envelope, bytes, room);
+  m->held = (uint32_t)(sizeof *m + room);
   m->slot_tag = tm_slot_tag_kept(full);
   memcpy(m->data, data, bytes);
   return m;

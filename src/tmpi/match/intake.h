@@ -40,6 +40,11 @@ static inline struct tm_intake *tm_intake_of(const struct tm_rank *rank) {
   return mt_unlikely(tm_job.intakes) ? rank->intake : NULL;
 }
 
+/** @return the most bytes that reach a rank in a line or a few, beside its queues. */
+static inline size_t tm_few_bytes(const struct tm_rank *rank) {
+  return tm_intake_of(rank) != NULL ? TM_INTAKE_MAX : TM_INLINE_SLOT_BYTES;
+}
+
 /** @return the first slot of the oldest message in a rank's ring, as tm_intake_first(). */
 static inline const struct tm_intake_slot *tm_intake_oldest(const struct tm_rank *rank) {
   return tm_intake_first(tm_intake_of(rank));

@@ -33,17 +33,23 @@ static void fetch_ahead(struct tm_intake *in, uint32_t tail) {
  * looks at the first one, and may take its line back while the sender waits for their line. */
 static void pack_several(struct tm_intake *in, const struct tm_request *send, size_t bytes,
                          uint32_t slots) {
-  char packed[TM_INLINE_SLOT_BYTES];
+  char packed[TM_INTAKE_MAX];
   const char *data = send->buffer;
   if (!tm_type_is_flat(send->type)) {
     tm_type_pack(packed, send->buffer, send->type, 0, bytes);
     data = packed;
   }
-  memcpy(tm_intake_slot_at(in, in->tail + 1), data + TM_INTAKE_BYTES, bytes - TM_INTAKE_BYTES);
+  size_t done = TM_INTAKE_BYTES;
+  for (uint32_t number = in->tail + 1; number < in->tail + slots; number++) {
+    struct tm_intake_slot *slot = tm_intake_slot_at(in, number);
+    if (done + TM_INTAKE_MORE <= bytes)
+      memcpy(slot, data + done, TM_INTAKE_MORE);
+    else if (done < bytes)
+      memcpy(slot, data + done, bytes - done);
+    done += TM_INTAKE_MORE;
+    mt_store_relaxed(&slot->sequence, number + 1); /* else it would be older than a lap */
+  }
   memcpy(tm_intake_slot_at(in, in->tail)->data, data, TM_INTAKE_BYTES);
-  for (uint32_t number = in->tail + 1; number < in->tail + slots; number++)
-    mt_store_relaxed(&tm_intake_slot_at(in, number)->sequence,
-                     number + 1); /* else it would be older than a lap */
 }
 
 /* The ring is open and has room for the message. Its lock is held. */
@@ -64,7 +70,7 @@ static inline void put(struct tm_intake *in, const struct tm_request *send, size
 
 bool tm_intake_put(struct tm_intake *in, const struct tm_request *send) {
   size_t bytes = tm_request_bytes(send);
-  if (bytes > TM_INLINE_SLOT_BYTES || mt_load_relaxed(&in->shut) != 0) return false;
+  if (bytes > TM_INTAKE_MAX || mt_load_relaxed(&in->shut) != 0) return false;
   mti_lock(&in->ilock);
   uint32_t slots = tm_intake_slots_for(in->tail, bytes);
   bool room = in->shut == 0 && has_room(in, slots);

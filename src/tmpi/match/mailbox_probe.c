@@ -125,7 +125,8 @@ static bool withdraw_copy(struct tm_request *send) {
   mti_lock(&box->ilock);
   tm_intake_drain(send->dest);
   struct tm_inline_slot *slot = &box->inline_slot;
-  bool fast = send->left == TM_LEFT_INLINE && slot->full != 0 && (slot->full & ~0xffu) == tag &&
+  bool fast = send->left == TM_LEFT_INLINE && slot->full != 0 &&
+              (slot->full & ~(uint32_t)TM_FULL_BYTES) == tag &&
               tm_envelope_fits(&slot->envelope, &send->entry.envelope);
   if (fast) tm_inline_slot_empty(box);
   struct tm_message *m = find_copy(box, send);

@@ -164,7 +164,7 @@ static inline enum outcome leave_unlock(struct tm_request *send, struct tm_messa
  * begins here, not behind the lock. */
 static inline void fetch_slot(const struct tm_request *send) {
   struct tm_intake *in = tm_intake_of(send->dest);
-  if (in != NULL && tm_request_bytes(send) <= TM_INLINE_SLOT_BYTES)
+  if (in != NULL && tm_request_bytes(send) <= TM_INTAKE_MAX)
     mt_arch_prefetch_own(tm_intake_slot_at(in, mt_load_relaxed(&in->tail)));
 }
 
@@ -328,7 +328,7 @@ static bool look_for_reply(const struct tm_rank *rank) {
  * intake. From another node they come into the posted receive. */
 static bool spin_for_mail(const struct tm_request *recv) {
   const struct tm_rank *sender = tm_sender(recv);
-  return recv->message != NULL || tm_request_bytes(recv) > TM_INLINE_SLOT_BYTES ||
+  return recv->message != NULL || tm_request_bytes(recv) > tm_few_bytes(recv->owner) ||
          look_for_reply(recv->owner) || is_far(sender) || tm_spin(has_mail, recv->owner, sender);
 }
 

@@ -40,7 +40,7 @@ static inline void tm_set_result(struct tm_request *r, const struct tm_envelope 
   r->bytes = bytes > room ? room : bytes;
 }
 
-/** A receive gets what is in a slot, or two. full: as of struct tm_inline_slot. */
+/** A receive gets what is in a slot, or several. full: as of struct tm_inline_slot. */
 static inline void tm_short_unpack(const struct tm_envelope *envelope, uint32_t full,
                                    const char *data, struct tm_request *recv) {
   tm_set_result(recv, envelope, tm_slot_bytes(full));

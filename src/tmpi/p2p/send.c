@@ -3,6 +3,7 @@
 #include "tmpi/error/errors.h"
 #include "tmpi/layout/type.h"
 #include "tmpi/match/drop.h"
+#include "tmpi/match/intake.h"
 #include "tmpi/request/request.h"
 
 /* What a blocking call returns for its one request, which is complete. */
@@ -55,7 +56,7 @@ int tm_call_exchange(const struct tm_arguments *to, const struct tm_arguments *f
     tm_request_empty(&recv);
     return error;
   }
-  if (send.count * send.type->size <= TM_INLINE_SLOT_BYTES) {
+  if (send.count * send.type->size <= tm_few_bytes(recv.owner)) {
     struct tm_request *unfinished = &send;
     tm_request_start(&send);
     tm_request_perform(&recv, from->call);
