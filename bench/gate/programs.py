@@ -172,7 +172,8 @@ class Stress(Batch):
 
     def run(self, prefix, environment, folder, copies):
         """The mutex stressor may say that it could create no threads, plain too: if its first thread, which has a real-time
-        priority, has done all operations before its creator has a CPU. Then it runs again."""
+        priority, has done all operations before its creator has a CPU. Then it runs again. The signal that ends it may also come
+        just before its creator waits for it, plain too: then it ends at its timer, a second later, and minima tell more."""
         for _ in range(AGAIN):
             try:
                 return super().run(prefix, environment, folder, copies)
