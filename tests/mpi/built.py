@@ -271,6 +271,16 @@ class Refused(Programs):
         self.shared_object("changed", "int other = 3;")
         self.refused(program, "it needs 'variable': no library has it")
 
+    def test_variable_that_has_become_smaller(self):
+        """The program has more room for it than the library has bytes: the rest is 0, not what follows in the library."""
+        self.shared_object("sized", 'char text[64] = "first";')
+        program = self.build("copies", """extern char text[64];
+            int main(void) { return text[0] != 's' || text[8] != 0 || text[63] != 0; }""", "-fPIE", "-pie",
+                             *self.using("sized"), by="cc")
+        self.shared_object("sized", r"""__asm__(".data\n.globl text\n.type text,@object\n.size text,8\n"
+            "text: .asciz \"seconds\"\n.fill 56,1,'x'\n");""")
+        self.runs(program)
+
     def test_way_to_wait(self):
         result = self.run_it(PROCESS, "--wait=long")
         self.assertEqual(result.returncode, 2)

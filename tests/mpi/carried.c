@@ -140,6 +140,8 @@ static void check_locale(void) {
   const char *mixed = setlocale(LC_CTYPE, "C.UTF-8") != NULL ? setlocale(LC_ALL, NULL) : NULL;
   CHECK(mixed != NULL && is_utf8());
   CHECK(strncmp(mixed, odd ? "C.UTF-8" : "LC_CTYPE=C.UTF-8;LC_NUMERIC=C;", 7) == 0);
+  CHECK(strcmp(setlocale(LC_CTYPE, NULL), "C.UTF-8") == 0);
+  CHECK(strcmp(setlocale(LC_NUMERIC, NULL), odd ? "C.UTF-8" : "C") == 0);
   CHECK(strcmp(setlocale(LC_ALL, "C"), "C") == 0 && !is_utf8());
   step();
   CHECK(setlocale(LC_ALL, mixed) == mixed && is_utf8());

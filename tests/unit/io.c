@@ -523,10 +523,25 @@ static void *use_a_file(void *p0) {
   return NULL;
 }
 
+/* The kernel makes this file's text when it is read: nothing of it is in memory before. */
+static void *use_a_made_file(void *p0) {
+  char in[512] = "", expected[512] = "";
+  int fd = open("/proc/version", O_RDONLY | O_CLOEXEC);
+  ssize_t length = pread(fd, expected, sizeof expected, 5);
+  size_t count = 0;
+  CHECK(length > 0);
+  CHECK_EQUAL(mltp_io_pread(fd, in, sizeof in, 5, &count), 0);
+  CHECK_EQUAL(count, length);
+  CHECK_TEXT(in, expected);
+  close(fd);
+  return p0;
+}
+
 static void mltp_io_reads_and_writes_files(void) {
   for (int kind = 0; kind < KINDS; kind++) {
     check_case("%s", kind_names[kind]);
     workers_run(12, (enum kind)kind, use_a_file, NULL);
+    workers_run(2, (enum kind)kind, use_a_made_file, NULL);
   }
 }
 
