@@ -229,9 +229,9 @@ class Runner:
         if status == test.skip and status is not None:
             return "skipped"
         text = log.read_text(encoding="utf-8", errors="replace") if test.passes or test.fails else ""
-        if any(re.search(pattern, text) for pattern in test.fails):
+        if any(re.search(pattern, text, re.DOTALL) for pattern in test.fails):
             return "failed"
         if test.passes:
-            return "passed" if any(re.search(pattern, text) for pattern in test.passes) else "failed"
+            return "passed" if any(re.search(pattern, text, re.DOTALL) for pattern in test.passes) else "failed"
         return "passed" if status == 0 else "failed"
 
