@@ -11,7 +11,7 @@
 /** Threads of one theft at most: the walk along cold descriptors takes some microseconds. */
 enum { MT_STEAL_MOST = 32 };
 
-/** After this multiple of MT_LONE_NS without a scheduling point, a reluctant thief takes threads:
+/** After this multiple of lone_ns without a scheduling point, a reluctant thief takes threads:
  * their VP computes, so they are worth more than their move. */
 enum { MT_RELUCTANT_LONES = 8 };
 
@@ -24,7 +24,7 @@ struct mt_victim_seen {
   uint64_t awake;      /**< 1: neither asleep nor blocked in the kernel */
   uint64_t ready;      /**< threads in its queue; those in its inbox are not counted */
   uint64_t unmoved_ns; /**< since it was first seen at its last scheduling point */
-  uint64_t lone_ns;    /**< MT_LONE_NS */
+  uint64_t lone_ns;    /**< MT_LONE_NS or MT_RANK_LONE_NS */
   uint64_t level;      /**< the thief's back-off */
   uint64_t try_again;  /**< 1: the thief is the watchdog, which tries now and then */
 };

@@ -308,6 +308,21 @@ static void ranks_that_compute_briefly_are_not_worth_a_theft(void) {
   CHECK(mt_theft_paid(seen));
 }
 
+/* A lone rank waits for its VP as long as its array takes to follow it. */
+static void a_lone_rank_is_left_to_its_vp_for_longer(void) {
+  struct mt_tuning usual;
+  mt_tuning_assume(&usual);
+  struct mt_victim_seen seen = {.awake = 1,
+                                .ready = 1,
+                                .unmoved_ns = usual.value[MT_LONE_NS],
+                                .lone_ns = usual.value[MT_LONE_NS]};
+  CHECK(!mt_victim_is_skipped(seen));
+  seen.lone_ns = usual.value[MT_RANK_LONE_NS];
+  CHECK(mt_victim_is_skipped(seen));
+  seen.unmoved_ns = 500 * usual.value[MT_LINE_NS];
+  CHECK(!mt_victim_is_skipped(seen));
+}
+
 /* A few samples suffice; one that another program delayed does little. */
 static void a_cost_is_learned(void) {
   uint64_t value = 100;
@@ -543,6 +558,7 @@ int main(int argc, char **argv) {
       TEST_BARE(threads_go_home_to_a_vp_that_proceeds),
       TEST_BARE(a_constant_follows_its_cost),
       TEST_BARE(ranks_that_compute_briefly_are_not_worth_a_theft),
+      TEST_BARE(a_lone_rank_is_left_to_its_vp_for_longer),
       TEST_BARE(a_cost_is_learned),
       TEST_BARE(a_row_that_was_set_stays),
       TEST_BARE(a_wrong_line_changes_nothing),

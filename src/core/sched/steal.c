@@ -21,8 +21,13 @@ enum { LINE_GAP = 15 }; /* looks at victims between two timings of a line */
 
 /* [atomic] What moving a thread costs: MT_MOVE_NS, or more where a thread's messages follow it. */
 static enum mt_tunable move_cost = MT_MOVE_NS;
+/* [atomic] How long a lone thread is left to its VP: MT_LONE_NS, or longer for the same reason. */
+static enum mt_tunable lone_time = MT_LONE_NS;
 
-void mt_move_ranks(void) { mt_store_relaxed(&move_cost, MT_RANK_MOVE_NS); }
+void mt_move_ranks(void) {
+  mt_store_relaxed(&move_cost, MT_RANK_MOVE_NS);
+  mt_store_relaxed(&lone_time, MT_RANK_LONE_NS);
+}
 
 uint64_t mt_unmoved_ns(struct mt_vp *victim, uint64_t now) {
   uint32_t tick = mt_load_relaxed(&victim->points.tick);
@@ -72,7 +77,7 @@ static bool steal_from(struct mt_vp *vp, struct mt_vp *victim, uint64_t now, boo
       .awake = mt_load_relaxed(&victim->sleep.status) == MT_VP_AWAKE,
       .ready = mt_load_relaxed(&victim->runq.length),
       .unmoved_ns = mt_unmoved_ns(victim, now),
-      .lone_ns = mt_tuned(MT_LONE_NS),
+      .lone_ns = mt_tuned(mt_load_relaxed(&lone_time)),
       .level = vp->search.backoff,
       .try_again = try_again};
   if (mt_decided("victim_is_skipped", &seen, sizeof seen, mt_victim_is_skipped(seen))) {

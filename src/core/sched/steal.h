@@ -21,7 +21,8 @@ bool mt_steal_some(struct mt_vp *vp);
 /** Notes whether the last theft of this VP, which has nothing to run again, has paid. */
 void mt_judge_theft(struct mt_vp *vp, uint64_t now);
 
-/** The program's threads are MPI ranks: from now on a theft has to pay for their messages, too. */
+/** The program's threads are MPI ranks: from now on a theft has to pay for their messages and for
+ * what they work on, too. */
 void mt_move_ranks(void);
 
 /** Returns how long ago a VP was first seen at its last scheduling point, ns. The caller notes what
