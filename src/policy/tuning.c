@@ -62,11 +62,10 @@ static const struct mt_tunable_row rows[MT_TUNABLES] = {
     [MT_RANK_MOVE_NS] =
         {"rank_move_ns", MT_LINE_NS, 200, false, 400, 80000, 0,
          "the same for MPI ranks: their messages and what they work on cross between VPs"},
-    [MT_RANK_LONE_NS] =
-        {"rank_lone_ns", MT_LINE_NS, 5000, false, 10000, 1000000, 0,
-         "the same as lone_ns for MPI ranks: the array that a rank works on follows it, thousands "
-         "of "
-         "lines, of which some ten come at a time; so waiting costs twice the best choice at most"},
+    [MT_RANK_LONE_NS] = {"rank_lone_ns", MT_LINE_NS, 5000, false, 10000, 1000000, 0,
+                         "the same as lone_ns for MPI ranks: thousands of lines that a rank works "
+                         "on follow it, some ten at a time; waiting costs twice the best choice "
+                         "at most"},
     [MT_REQUEST_WAIT_NS] =
         {"request_wait_ns", MT_LINE_NS, 1000, false, 2000, 200000, 0,
          "a thief waits for the owner's answer before it insists: insisting interrupts every CPU"},
