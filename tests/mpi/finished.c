@@ -229,6 +229,8 @@ static void files(void) {
   EXPECT(MPI_ERR_FILE_EXISTS,
          MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_WRONLY | MPI_MODE_CREATE | MPI_MODE_EXCL,
                        MPI_INFO_NULL, &file));
+  EXPECT(MPI_ERR_BAD_FILE,
+         MPI_File_open(MPI_COMM_WORLD, "/", MPI_MODE_RDONLY, MPI_INFO_NULL, &file));
   EXPECT(MPI_ERR_NOT_SAME,
          MPI_File_open(MPI_COMM_WORLD, path, rank == 0 ? MPI_MODE_RDONLY : MPI_MODE_RDWR,
                        MPI_INFO_NULL, &file));

@@ -151,6 +151,7 @@ static void mistakes(void) {
   MPI_Start(&send);
   EXPECT(MPI_ERR_ARG, MPI_Pready(2, send));
   EXPECT(MPI_ERR_ARG, MPI_Pready_range(0, 2, send));
+  EXPECT(MPI_ERR_ARG, MPI_Pready_range(2, 1, send)); /* of none, the first of which is not there */
   EXPECT(MPI_ERR_REQUEST, MPI_Pready(0, recv));
   EXPECT(MPI_ERR_REQUEST, MPI_Pready(0, other));
   EXPECT(MPI_ERR_REQUEST, MPI_Parrived(send, 0, &flag));
