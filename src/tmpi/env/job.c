@@ -17,15 +17,6 @@
 #include "tmpi/object/world.h"
 #include "tmpi/report/report.h"
 
-/* No rank of another node ever posts a receive here, and its mailbox is never empty: a send to it
- * comes to tm_far_send(). */
-static void start_mailbox(struct tm_rank *rank) {
-  if (tm_rank_is_here(rank->number))
-    rank->box.home = tm_rank_home(rank->number);
-  else
-    rank->box.mail = 1;
-}
-
 /* Ranks that have a VP each receive short messages by an intake. */
 static void start_intakes(struct tm_rank *ranks) {
   if (tm_job.vp_count < 2 || tm_job.local < 2 || tm_job.local > tm_job.vp_count) return;
@@ -35,7 +26,7 @@ static void start_intakes(struct tm_rank *ranks) {
     if (intake == NULL) return; /* then messages go through the mailbox */
     memset(intake, 0, sizeof *intake);
     ranks[tm_job.first + i].intake = intake;
-    tm_job.intakes = true;
+    tm_job.past_mailboxes = true;
   }
 }
 
@@ -58,8 +49,9 @@ int tm_job_start(int size, int most, int first, int local) {
   tm_job.vp_count = mltp_vp() >= 0 ? mltp_vps_active() : 0;
   for (int i = 0; i < size; i++) {
     ranks[i].number = all->ranks[i] = i;
-    start_mailbox(&ranks[i]);
+    if (tm_rank_is_here(i)) ranks[i].box.home = tm_rank_home(i);
   }
+  tm_job.past_mailboxes = local < size;
   start_intakes(ranks);
   tm_job.ranks = ranks;
   tm_job.all = all;

@@ -62,7 +62,7 @@ bool tm_far_send(struct tm_request *request) {
                                .buffer = buffered ? request->buffered : NULL,
                                .number = &request->left};
   request->extra = send;
-  if (copies) tm_type_pack(send->packed, request->buffer, request->type, 0, bytes);
+  if (copies) tm_short_pack(send->packed, request, bytes);
   if (!tm_job.far->send(send, tm_rank_node(request->dest->number), false)) return buffered;
   send->request = NULL; /* nobody has seen it yet: its caller completes it */
   tm_far_end(send);
@@ -196,12 +196,34 @@ static void deliver(struct tm_request *recv, const struct tm_far_header *header,
   if (header->answer != 0) tm_job.far->answer(header->node, header->answer, true);
 }
 
+/* The same with the lock of the mailbox, which is released: a message of few bytes takes the lock
+ * once. */
+static void deliver_short_unlock(struct tm_request *recv, const struct tm_far_header *header,
+                                 const struct tm_envelope *envelope, const void *data) {
+  struct tm_mailbox *box = &recv->owner->box;
+  bool freed = false;
+  tm_set_result(recv, envelope, header->bytes);
+  if (mt_likely(tm_type_is_flat(recv->type)))
+    tm_slot_copy(recv->buffer, data, recv->bytes);
+  else
+    tm_type_unpack(recv->buffer, recv->type, 0, data, recv->bytes);
+  struct mltp_thread *thread = recv->parks ? recv->blocked : tm_request_mark_done(recv, &freed);
+  mti_unlock(&box->ilock); /* from here on recv may be gone */
+  if (thread != NULL) tm_resume(box, thread);
+  if (freed) tm_request_drop(recv);
+  if (header->answer != 0) tm_job.far->answer(header->node, header->answer, true);
+}
+
 static void enter_mailbox(const struct tm_far_header *header, const void *data, void *announced) {
   const struct tm_envelope envelope = {header->context, header->source, header->tag};
   struct tm_mailbox *box = &tm_job.ranks[header->dest].box;
   struct tm_message *m = NULL;
   mti_lock(&box->ilock);
   struct tm_request *recv = tm_take_posted(box, &envelope);
+  if (recv != NULL && announced == NULL && header->bytes <= TM_CELL_BYTES) {
+    deliver_short_unlock(recv, header, &envelope, data);
+    return;
+  }
   if (recv == NULL) { /* no memory is allocated with the lock held, so it looks again */
     mti_unlock(&box->ilock);
     m = keep(header, &envelope, data, announced);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file far.h
- * Messages between nodes. A rank of another node has its element in tm_job.ranks, with a mailbox
- * that is never empty and in which no receive is ever posted (env/job.c). So a sender finds out
- * that the receiver is far where it would otherwise allocate a message, and messages within a node
- * pay nothing for it.
+ * Messages between nodes. A rank of another node has its element in tm_job.ranks, and its mailbox
+ * is not used. A sender finds out that the receiver is far where it looks for the receiver's
+ * intake. A job of one node where ranks have no intakes does not come there, and where they have,
+ * each has one: so messages within a node pay nothing for it.
  *
  * The transport (nodes/ucx.c) carries a header and the data. What arrives enters the receiver's
  * mailbox like any other message: matching stays in one place, and a wildcard sees messages of all

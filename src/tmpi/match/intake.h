@@ -35,9 +35,9 @@
 #include "tmpi/mailbox/intake.h"
 #include "tmpi/rank/rank.h"
 
-/** @return NULL: the rank has none. A job without intakes does not touch the rank's line. */
+/** @return NULL: the rank has none. Most jobs do not touch the rank's line. */
 static inline struct tm_intake *tm_intake_of(const struct tm_rank *rank) {
-  return mt_unlikely(tm_job.intakes) ? rank->intake : NULL;
+  return mt_unlikely(tm_job.past_mailboxes) ? rank->intake : NULL;
 }
 
 /** @return the most bytes that reach a rank in a line or a few, beside its queues. */

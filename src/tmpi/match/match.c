@@ -122,8 +122,9 @@ static bool receive(struct tm_request *recv, struct tm_message *m) {
 /* What has become of a send or a receive. */
 enum outcome {
   COMPLETE,
-  LEFT,  /* the other side completes it */
-  LOCKED /* the same, it has noted its thread, and the lock of the receiver's mailbox is held */
+  LEFT,     /* the other side completes it */
+  LOCKED,   /* the same, it has noted its thread, and the lock of the receiver's mailbox is held */
+  NOT_BEGUN /* of a send: its message is for the receiver's mailbox */
 };
 
 /* ---- sending */
@@ -168,15 +169,20 @@ static inline void fetch_slot(const struct tm_request *send) {
     mt_arch_prefetch_own(tm_intake_slot_at(in, mt_load_relaxed(&in->tail)));
 }
 
-/* @return whether a send is complete, as its message is in the receiver's intake. */
-static inline bool put_in_intake(struct tm_request *send) {
-  struct tm_intake *intake = tm_intake_of(send->dest), *own = send->owner->intake;
+/* Puts the message into the receiver's intake, or sends it to another node. */
+static inline enum outcome send_past_mailbox(struct tm_request *send) {
+  if (mt_likely(!tm_job.past_mailboxes)) return NOT_BEGUN;
+  struct tm_intake *intake = send->dest->intake, *own = send->owner->intake;
+  if (intake == NULL) {
+    if (!MLTP_NODES || tm_rank_is_here(send->dest->number)) return NOT_BEGUN;
+    return tm_far_send(send) ? COMPLETE : LEFT;
+  }
   bool leaves_copy = send->mode == TM_STANDARD || send->mode == TM_READY;
-  if (intake == NULL || !leaves_copy || mt_unlikely(tm_match_hook != NULL)) return false;
-  if (!tm_intake_put(intake, send)) return false;
+  if (!leaves_copy || mt_unlikely(tm_match_hook != NULL)) return NOT_BEGUN;
+  if (!tm_intake_put(intake, send)) return NOT_BEGUN;
   if (mt_likely(own != NULL)) mt_store_relaxed(&own->asks, 1); /* a spawned rank has none */
   send->left = TM_LEFT_INTAKE;
-  return true;
+  return COMPLETE;
 }
 
 /* A receiver that waits for many bytes copies them itself; mailbox.h. The receive has left its
@@ -190,8 +196,8 @@ static bool hand_over(struct tm_request *send, struct tm_request *recv) {
   return true;
 }
 
-/* Finds a receive, or leaves a message. blocks: as of leave_unlock(). continues: the sender waits
- * for nothing. */
+/* Finds a receive, or leaves a message, on the receiver's node. blocks: as of leave_unlock().
+ * continues: the sender waits for nothing. */
 static inline enum outcome send_or_leave(struct tm_request *send, bool blocks, bool continues) {
   struct tm_mailbox *box = &send->dest->box;
   struct tm_message *m = NULL, *made = NULL;
@@ -209,8 +215,6 @@ static inline enum outcome send_or_leave(struct tm_request *send, bool blocks, b
     deferred = true, eager = copies = false;
   if (recv == NULL && (!copies || (m = tm_cell_fill(box, send)) == NULL)) {
     mti_unlock(&box->ilock);
-    if (mt_unlikely(!tm_rank_is_here(send->dest->number)))
-      return tm_far_send(send) ? COMPLETE : LEFT;
     made = m = make_message(send, eager);
     if (send->mode == TM_BUFFERED) m->buffer = send->buffered;
     mti_lock(&box->ilock);
@@ -228,10 +232,13 @@ static inline enum outcome send_or_leave(struct tm_request *send, bool blocks, b
 void tm_send_start(struct tm_request *send) {
   send->left = TM_LEFT_NOTHING;
   mti_preempt("send");
-  if (put_in_intake(send) || send_or_leave(send, false, true) == COMPLETE) complete_unseen(send);
+  enum outcome outcome = send_past_mailbox(send);
+  if (outcome == NOT_BEGUN) outcome = send_or_leave(send, false, true);
+  if (outcome == COMPLETE) complete_unseen(send);
 }
 
-/* A send that its receiver completes: it waits for an answer, or its message is deferred. */
+/* A send that its receiver completes: it waits for an answer, or its message is deferred. left: it
+ * has begun. */
 __attribute__((noinline)) static void send_and_wait(struct tm_request *send, const char *call,
                                                     bool left) {
   bool noted = tm_begin_wait(send->owner, send, call);
@@ -247,10 +254,10 @@ __attribute__((noinline)) static void send_and_wait(struct tm_request *send, con
 void tm_send(struct tm_request *send, const char *call) {
   fetch_slot(send);
   mti_preempt("send");
-  if (put_in_intake(send)) return;
-  bool eager = is_eager(send);
-  if (eager && mt_likely(send_or_leave(send, false, false) == COMPLETE)) return;
-  send_and_wait(send, call, eager);
+  enum outcome outcome = send_past_mailbox(send);
+  if (outcome == NOT_BEGUN && is_eager(send)) outcome = send_or_leave(send, false, false);
+  if (mt_likely(outcome == COMPLETE)) return;
+  send_and_wait(send, call, outcome == LEFT);
 }
 
 /* ---- receiving */

@@ -157,7 +157,7 @@ struct tm_job {
   uint64_t next_context; /* [atomic] contexts given out */
   enum tm_wait wait;     /* [const] */
   uint64_t spin_ns;      /* [const] for how long, if TM_WAIT_SPIN */
-  bool intakes;          /* [const] ranks have intakes: match/intake.h */
+  bool past_mailboxes;   /* [const] ranks have intakes, or are on other nodes */
   bool alone;            /* [const] no tmpirun: a program started by itself */
   uint32_t comms_max;    /* [const] communicators that a rank may have: tmpirun --communicators */
   bool full_reports;     /* [const] reports tell of each rank */
