@@ -119,8 +119,8 @@ bool mti_spin_until(bool (*ended)(const void *), const void *what, const struct 
   return mt_await_spin(mt_current(), ended, what, waker, blindly_ns);
 }
 
-bool mti_spin_alone(bool (*ended)(const void *), const void *what) {
-  return mt_spin_alone(mt_current(), ended, what);
+bool mti_spin_alone(bool (*ended)(const void *), const void *what, bool *nearer) {
+  return mt_spin_alone(mt_current(), ended, what, nearer);
 }
 
 bool mti_spin_for_reply(bool (*ended)(const void *), const void *what, struct mt_reply *reply) {

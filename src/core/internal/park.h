@@ -45,9 +45,11 @@ MTI_EXPORT bool mti_spin_until(bool (*ended)(const void *), const void *what,
 /**
  * Spins until ended(what) is true, by a thread that has a VP and a CPU for itself
  * (core/wait/alone.h). Counted as a wait for a word.
+ * @param nearer ended() takes longer than a pause, and sets this when the end has come nearer;
+ * NULL: it does neither
  * @return whether ended(what) became true
  */
-MTI_EXPORT bool mti_spin_alone(bool (*ended)(const void *), const void *what);
+MTI_EXPORT bool mti_spin_alone(bool (*ended)(const void *), const void *what, bool *nearer);
 
 /** The same for the answer to what the caller has sent. reply: what is known about answers, and is
  * learned here. */

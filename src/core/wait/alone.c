@@ -35,31 +35,38 @@ static void note_taken(struct mt_vp *vp, uint64_t now) {
   vp->search.taken_at = now;
 }
 
-static bool spin(struct mt_vp *vp, bool (*ended)(const void *), const void *what) {
-  uint64_t last = os_now(), offer_at = last + mt_tuned(MT_IDLE_SPIN_NS);
+static bool spin(struct mt_vp *vp, bool (*ended)(const void *), const void *what, bool *nearer) {
+  uint64_t last = os_now(), begin = last;
   const struct mt_alone_seen seen = look(vp, last);
-  uint64_t end = last + mt_decided("alone_spin_ns", &seen, sizeof seen, mt_alone_spin_ns(seen));
+  const uint64_t time = mt_decided("alone_spin_ns", &seen, sizeof seen, mt_alone_spin_ns(seen));
   const uint64_t per_clock = mt_tuned(MT_LOOKS_PER_CLOCK), pauses = mt_tuned(MT_LOOK_PAUSES);
   while (true) {
     for (uint64_t looks = 0; looks < per_clock; looks++) {
       if (ended(what)) return true;
       if (mt_load_relaxed(&vp->runq.inbox) != NULL) return false;
-      mt_pauses((unsigned)pauses);
+      if (nearer == NULL)
+        mt_pauses((unsigned)pauses);
+      else if (*nearer)
+        break; /* ended() may have taken long itself */
     }
     uint64_t now = os_now();
-    if (now - last >= MT_TAKEN_NS) {
+    if (nearer != NULL && *nearer) {
+      *nearer = false;
+      begin = now;
+    } else if (now - last >= MT_TAKEN_NS) {
       note_taken(vp, now);
       return ended(what);
     }
-    if (now >= end || has_duty(vp, now)) return false;
+    if (now - begin >= time || has_duty(vp, now)) return false;
     last = now;
-    if (now >= offer_at) os_yield();
+    if (now - begin >= mt_tuned(MT_IDLE_SPIN_NS)) os_yield();
   }
 }
 
-bool mt_spin_alone(struct mltp_thread *self, bool (*ended)(const void *), const void *what) {
+bool mt_spin_alone(struct mltp_thread *self, bool (*ended)(const void *), const void *what,
+                   bool *nearer) {
   if (mt_det_on || self->vp == NULL) return false;
-  bool paid = spin(self->vp, ended, what);
+  bool paid = spin(self->vp, ended, what, nearer);
   mt_await_count(self, paid ? MT_AWAIT_PAID : MT_AWAIT_FAILED);
   return paid;
 }
@@ -84,5 +91,5 @@ static bool look_late(bool (*ended)(const void *), const void *what, struct mt_r
 bool mt_spin_for_reply(struct mltp_thread *self, bool (*ended)(const void *), const void *what,
                        struct mt_reply *reply) {
   if (mt_det_on || self->vp == NULL || mt_runq_seems_busy(self->vp)) return ended(what);
-  return look_late(ended, what, reply) || mt_spin_alone(self, ended, what);
+  return look_late(ended, what, reply) || mt_spin_alone(self, ended, what, NULL);
 }

@@ -25,9 +25,12 @@
 
 struct mltp_thread;
 
-/** Spins until ended(what), or until parking is better. Counted as a wait for a word.
+/** Spins until ended(what), or until parking is better. Counted as a wait for a word. nearer:
+ * ended() takes longer than a pause, and sets this when the end has come nearer: the time to spin
+ * begins anew then. NULL: it does neither.
  * @return whether ended(what) became true */
-bool mt_spin_alone(struct mltp_thread *self, bool (*ended)(const void *), const void *what);
+bool mt_spin_alone(struct mltp_thread *self, bool (*ended)(const void *), const void *what,
+                   bool *nearer);
 
 /** The same for an answer. reply: what is known about answers, and is learned here. Threads that
  * share it may lose what one of them has learned. */

@@ -16,7 +16,7 @@ static void on_idle(bool sleeps) {
   if (sleeps)
     tm_job.far->rest();
   else
-    tm_job.far->poll();
+    tm_job.far->poll(1);
 }
 
 void tm_far_start(const struct tm_transport *transport) {

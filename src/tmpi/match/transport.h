@@ -28,8 +28,9 @@ struct tm_transport {
   /** Does tm_far_hold(). */
   bool (*hold)(struct tm_request *request);
   /** Takes what has come, unless another thread is about to. Never waits. Also in the idle context
-   * of a VP. */
-  void (*poll)(void);
+   * of a VP. looks: how often it looks at most, while nothing comes and no rank wants to send.
+   * @return whether something has come. */
+  bool (*poll)(int looks);
   /** The same for a rank that tests, and would test again at once: offers the CPU to others now and
    * then while nothing comes. */
   void (*test)(void);

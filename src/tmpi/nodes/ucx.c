@@ -54,6 +54,7 @@ struct step {
 static mltp_lock_t lock;          /* of ranks that call UCX */
 static uint32_t entered;          /* [atomic] 1: a thread is in UCX, with `parts` (match/far.h), and
                                      what is tagged [lock] */
+static uint32_t wanted;           /* [atomic] 1: the thread with `lock` waits to enter; a hint */
 static uint32_t fruitless;        /* [atomic] tests of ranks in a row that found nothing; a hint */
 static uint64_t polls;            /* [atomic] times pollers have looked; relaxed: a hint */
 static uint64_t rested_at;        /* [atomic] polls when a VP last went to sleep; relaxed: a hint */
@@ -177,10 +178,14 @@ const ucp_am_recv_callback_t tm_ucx_takers[TM_UCX_KINDS] = {
 
 /* ---- what ranks call, and what UCX has called */
 
+/* Relaxed: a hint to the poller. */
 static void enter(void) {
   mltp_lock(&lock);
-  while (mt_swap_acquire(&entered, 1) != 0) /* UX-2 acquire: pairs UX-1 UX-3 UX-6 */
-    sched_yield();                          /* a poller leaves soon, but may have lost its CPU */
+  while (mt_swap_acquire(&entered, 1) != 0) { /* UX-2 acquire: pairs UX-1 UX-3 UX-6 */
+    mt_store_relaxed(&wanted, 1);
+    sched_yield(); /* a poller leaves soon, but may have lost its CPU */
+  }
+  if (mt_load_relaxed(&wanted) != 0) mt_store_relaxed(&wanted, 0);
 }
 
 /* pending: UCX has not finished, and the module's thread may sleep. */
@@ -353,18 +358,34 @@ static bool progress(int steps) {
   return any;
 }
 
+static inline bool try_enter(void) {
+  if (mt_load_relaxed(&entered) != 0) return false; /* relaxed: a hint that saves the swap */
+  return mt_swap_acquire(&entered, 1) == 0;         /* UX-4 acquire: pairs UX-1 UX-3 UX-6 */
+}
+
+static inline void leave_tried(void) {
+  mt_store_release(&entered, 0); /* UX-3 release: as UX-1; pairs UX-2 UX-4 UX-5 */
+}
+
 /* The same for a caller that does not wait for the lock. */
 static bool try_progress(int steps) {
-  if (mt_load_relaxed(&entered) != 0) return false;    /* relaxed: a hint that saves the swap */
-  if (mt_swap_acquire(&entered, 1) != 0) return false; /* UX-4 acquire: pairs UX-1 UX-3 UX-6 */
+  if (!try_enter()) return false;
   bool any = progress(steps);
-  mt_store_release(&entered, 0); /* UX-3 release: as UX-1; pairs UX-2 UX-4 UX-5 */
+  leave_tried();
   return any;
 }
 
-static void poll_ucx(void) {
+/* After a step that found something the poller looks whether this was what it waits for. */
+static bool poll_ucx(int looks) {
+  bool any = false;
   mt_store_relaxed(&polls, mt_load_relaxed(&polls) + 1); /* relaxed: a hint, and some may be lost */
-  try_progress(1); /* the poller looks next whether this was what it waits for */
+  if (!try_enter()) return false;
+  for (; looks > 0 && !any; looks--) {
+    any = progress(1);
+    if (mt_load_relaxed(&wanted) != 0) break; /* relaxed: a hint */
+  }
+  leave_tried();
+  return any;
 }
 
 /* A rank that tests in a loop keeps its CPU. What it tests for may be brought by another process of
