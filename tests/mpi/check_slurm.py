@@ -71,13 +71,13 @@ def check(tmpirun, program, folder):
     shared = program.parent / "shared_by_nodes"
     for what, file in [("partitioned", ""), ("windows", ""), ("files", folder / "file")]:
         with check_nodes.step(f"srun on 2 nodes: {what}"):
-            said, ended = srun(tmpirun, "--timeout=60", "-n", 4, shared, what, file)
+            said, ended = srun(tmpirun, "--timeout=600", "-n", 4, shared, what, file)
         check_nodes.expect((said.splitlines()[-1:], ended) == (["right"], 0), f"{what}: status {ended}:\n{said}")
     for what, status, text in [("short", 0, "right"), ("stuck", 86, "wait for each other in a circle"),
                                ("exit", 3, "rank 3 ended with status 3"), ("abort", 7, "MPI_Abort(7)"),
                                ("die", None, "its process is gone")]:
         with check_nodes.step(f"srun on 2 nodes: {what}"):
-            said, ended = srun(tmpirun, "--timeout=60", "-n", 4, program, what)
+            said, ended = srun(tmpirun, "--timeout=600", "-n", 4, program, what)
         right = ended == status if status is not None else ended not in (0, 124)
         check_nodes.expect(right and text in said, f"{what}: status {ended}:\n{said}")
     said, ended = srun(tmpirun, "-n", 5, program)
