@@ -99,7 +99,7 @@ int tm_call_allgather(const char *call, const struct tm_part *own_args, MPI_Data
   struct tm_comm *comm;
   struct tm_part own = {NULL, 0, NULL};
   struct tm_parts all = {NULL, 0, TM_NO_COUNTS, TM_NO_COUNTS, NULL, NULL};
-  int error = tm_get_comm(call, handle, &comm);
+  int error = tm_get_comm_quickly(call, handle, &comm);
   if (error == MPI_SUCCESS) error = tm_check_part(comm, call, own_args, own_type, &own);
   if (error == MPI_SUCCESS) error = tm_check_parts(comm, call, all_args, all_type, &all);
   if (error == MPI_SUCCESS && !comm->inter) {

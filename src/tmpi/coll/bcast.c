@@ -7,7 +7,7 @@
 #include "tmpi/error/errors.h"
 #include "tmpi/request/request.h"
 
-static inline void barrier(struct tm_comm *comm, const char *call) {
+__attribute__((always_inline)) static inline void barrier(struct tm_comm *comm, const char *call) {
   struct tm_coll coll = tm_coll_begin(comm, call);
   if (comm->team != NULL)
     tm_next_phase(&coll);
@@ -76,7 +76,7 @@ __attribute__((noinline)) static void barrier_inter(struct tm_comm *comm, const 
 
 int tm_call_barrier(const char *call, MPI_Comm handle) {
   struct tm_comm *comm;
-  int error = tm_get_comm(call, handle, &comm);
+  int error = tm_get_comm_quickly(call, handle, &comm);
   if (error != MPI_SUCCESS) return error;
   if (comm->inter)
     barrier_inter(comm, call);
@@ -106,10 +106,10 @@ int tm_call_bcast(const char *call, void *buffer, MPI_Count count, MPI_Datatype 
                   MPI_Comm comm_handle) {
   struct tm_comm *comm;
   struct tm_type *type = NULL;
-  int error = tm_get_comm(call, comm_handle, &comm);
+  int error = tm_get_comm_quickly(call, comm_handle, &comm);
   bool takes_part = error == MPI_SUCCESS && !tm_is_bystander(comm, root);
   if (takes_part) error = tm_check_count(comm, call, count);
-  if (takes_part && error == MPI_SUCCESS) error = tm_get_type(comm, call, handle, &type);
+  if (takes_part && error == MPI_SUCCESS) error = tm_get_type_quickly(comm, call, handle, &type);
   if (takes_part && error == MPI_SUCCESS) error = tm_check_bytes(comm, call, count, type);
   if (error == MPI_SUCCESS) error = tm_check_root(comm, call, root);
   if (error != MPI_SUCCESS) return error;

@@ -51,10 +51,10 @@ struct reduction {
 static int get(const char *call, MPI_Comm comm, MPI_Count count, MPI_Datatype type, MPI_Op op,
                int root, struct reduction *r) {
   *r = (struct reduction){NULL, NULL, NULL};
-  int error = tm_get_comm(call, comm, &r->comm);
+  int error = tm_get_comm_quickly(call, comm, &r->comm);
   if (error == MPI_SUCCESS && tm_is_bystander(r->comm, root)) return MPI_SUCCESS;
   if (error == MPI_SUCCESS) error = tm_check_count(r->comm, call, count);
-  if (error == MPI_SUCCESS) error = tm_get_type(r->comm, call, type, &r->type);
+  if (error == MPI_SUCCESS) error = tm_get_type_quickly(r->comm, call, type, &r->type);
   if (error == MPI_SUCCESS) error = tm_check_bytes(r->comm, call, count, r->type);
   if (error == MPI_SUCCESS) error = tm_check_op(r->comm, call, op, r->type, &r->op);
   return error;

@@ -34,8 +34,23 @@ struct tm_rank *tm_enter(const char *call);
 /** Looks the handle up. @return MPI_SUCCESS, or what tm_fail() returned. */
 int tm_get_comm(const char *call, MPI_Comm handle, struct tm_comm **comm);
 
+/** The same without a call for what is right: where a call would take long beside the rest. */
+static inline int tm_get_comm_quickly(const char *call, MPI_Comm handle, struct tm_comm **comm) {
+  const struct tm_rank *rank = tm_rank_here();
+  *comm = rank != NULL && tm_rank_may_call(rank) ? tm_comm_in(rank, handle) : NULL;
+  return mt_likely(*comm != NULL) ? MPI_SUCCESS : tm_get_comm(call, handle, comm);
+}
+
 /** Fills *type with the type of a handle that may be used in a message. */
 int tm_get_type(struct tm_comm *comm, const char *call, MPI_Datatype handle, struct tm_type **type);
+
+/** The same without a call for what is right. */
+static inline int tm_get_type_quickly(struct tm_comm *comm, const char *call, MPI_Datatype handle,
+                                      struct tm_type **type) {
+  *type = tm_type_of(handle);
+  if (mt_likely(*type != NULL && (*type)->committed)) return MPI_SUCCESS;
+  return tm_get_type(comm, call, handle, type);
+}
 
 /** Refuses elements that have more bytes than an address space. @return what tm_fail() returned. */
 int tm_too_many_bytes(struct tm_comm *comm, const char *call, MPI_Count count,

@@ -9,20 +9,6 @@
 #include "tmpi/layout/type.h"
 #include "tmpi/mailbox/request_pool.h"
 
-/* tm_get_comm() and tm_get_type(), without a call for what is right. */
-static inline int get_comm(const struct tm_arguments *a, struct tm_comm **comm) {
-  const struct tm_rank *rank = tm_rank_here();
-  *comm = rank != NULL && tm_rank_may_call(rank) ? tm_comm_in(rank, a->comm) : NULL;
-  return mt_likely(*comm != NULL) ? MPI_SUCCESS : tm_get_comm(a->call, a->comm, comm);
-}
-
-static inline int get_type(struct tm_comm *comm, const struct tm_arguments *a, MPI_Datatype handle,
-                           struct tm_type **type) {
-  *type = tm_type_of(handle);
-  if (mt_likely(*type != NULL && (*type)->committed)) return MPI_SUCCESS;
-  return tm_get_type(comm, a->call, handle, type);
-}
-
 static inline int check_peer(struct tm_comm *comm, const struct tm_arguments *a,
                              enum tm_kind kind) {
   bool wildcard = kind == TM_RECV && a->peer == MPI_ANY_SOURCE;
@@ -73,11 +59,12 @@ __attribute__((always_inline)) static inline int fill(struct tm_request *request
                                                       enum tm_kind kind, enum tm_mode mode) {
   struct tm_comm *comm;
   struct tm_type *type;
-  int error = get_comm(a, &comm);
+  int error = tm_get_comm_quickly(a->call, a->comm, &comm);
   if (error == MPI_SUCCESS && a->count < 0)
     error = tm_fail(comm, a->call, MPI_ERR_COUNT, "count %lld is negative", (long long)a->count);
   bool nothing = mt_unlikely(a->type == MPI_DATATYPE_NULL) && is_nothing(a);
-  if (error == MPI_SUCCESS) error = get_type(comm, a, nothing ? MPI_BYTE : a->type, &type);
+  if (error == MPI_SUCCESS)
+    error = tm_get_type_quickly(comm, a->call, nothing ? MPI_BYTE : a->type, &type);
   if (error == MPI_SUCCESS) error = tm_check_bytes(comm, a->call, a->count, type);
   if (error == MPI_SUCCESS) error = check_peer(comm, a, kind);
   if (error != MPI_SUCCESS) return error;
