@@ -28,6 +28,7 @@ class Section:
     source: str
     intro: str
     blocks: list
+    steps: set = None  # of ./dev bench, whose results it shows
 
 
 def quantity(value):

@@ -33,15 +33,17 @@ def page(section, environment):
     return document(parts)
 
 
-def overview(made, others, environment, steps):
+def overview(made, kept, others, environment, steps):
     """README.md: the machine, the pages, the pages of other commands, and what became of each step."""
-    pages = "\n".join([f"- [{section.title}]({section.key}.md)" for section in made] +
-                      [f"- [{title}]({name}), by another command" for name, title in others])
+    pages = [f"- [{section.title}]({section.key}.md)" + (", of an earlier run" if section.key in kept else "")
+             for section in made]
+    pages += [f"- [{title}]({name}), by another command" for name, title in others]
     return document(["# Measurements",
                      "`./dev bench` measures, and `./dev report --measurements` writes these pages from its results. "
                      "Compare only figures of one run on one machine: a minimum is what the code can do there, and "
-                     "other work on the machine raises the rest.",
-                     table(environment), pages, "## Steps", table(steps)])
+                     "other work on the machine raises the rest. The page of what was not measured in the last run is "
+                     "left as an earlier one wrote it; each page names its machine and commit.",
+                     table(environment), "\n".join(pages), "## Steps", table(steps)])
 
 
 def document(parts):
@@ -49,17 +51,20 @@ def document(parts):
     return f"{LICENCE}\n{NOTICE}\n{text}\n"
 
 
-def write(folder, made, environment, steps):
-    """Writes the pages, and removes those of sections that are gone. Pages of other commands stay."""
+def write(folder, made, environment_of, steps):
+    """Writes the pages. Those of sections that are gone are removed. Pages stay that other commands wrote, and those of
+    sections for which nothing was measured. environment_of: a table, of these steps or of all."""
     folder.mkdir(parents=True, exist_ok=True)
-    texts = {f"{section.key}.md": page(section, environment) for section in made}
+    kept = {section.key for section in made if not section.steps and (folder / f"{section.key}.md").exists()}
+    texts = {f"{section.key}.md": page(section, environment_of(section.steps)) for section in made
+             if section.key not in kept}
     others = []
     for old in sorted(folder.glob("*.md")):
         text = old.read_text(encoding="utf-8")
         if NOTICE not in text:
             others.append((old.name, next((line[2:] for line in text.splitlines() if line.startswith("# ")), old.stem)))
-        elif old.name not in texts:
+        elif old.name not in texts and old.stem not in kept:
             old.unlink()
-    texts["README.md"] = overview(made, others, environment, steps)
+    texts["README.md"] = overview(made, kept, others, environment_of(), steps)
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")

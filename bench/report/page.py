@@ -36,17 +36,20 @@ def newest():
     return max(states, key=lambda path: path.stat().st_mtime).parent if states else None
 
 
-def environment_of(measured):
-    env = measured.env
-    versions = env.get("versions", {})
-    loads = measured.loads
+def environment_of(measured, steps=None):
+    """The machine, and when these steps were measured on which commit (all that were)."""
+    facts = [facts for step, facts in measured.environments.items() if steps is None or step in steps]
+    versions = facts[-1].get("versions", {}) if facts else {}
+    loads = [load for each in facts for load in each["load"][:1]]
+    commit = measured.identity["commit"]
+    commits = {commit if commit.startswith(each["commit"]) else each["commit"] for each in facts}
     rows = [["processor", f"{measured.identity['cpu']}, {measured.identity['cpus']} CPUs"],
             ["kernel", f"Linux {measured.identity['kernel']}"],
-            ["commit", ", ".join(sorted(measured.commits))],
+            ["commit", ", ".join(sorted(commits or {commit}))],
             ["compiler", f"gcc {versions.get('compiler', '–')}, "
                          f"glibc {versions.get('libc', '–')}"],
             ["load when steps began", f"{min(loads):.2f} to {max(loads):.2f}" if loads else "–"],
-            ["last measured", max(measured.dates, default="–")]]
+            ["last measured", max((each["date"] for each in facts), default="–")]]
     if measured.identity["quick"]:
         rows.append(["kind of run", "quick: few runs of small problems"])
     return blocks.Table(["measured on", ""], rows)
@@ -103,11 +106,15 @@ def main(arguments):
         sys.exit(f"report: cannot read the results in {source}: {error} (measure anew)")
     options.out.mkdir(parents=True, exist_ok=True)
     page = options.out / "index.html"
-    made = [module.section(measured) for module in sections.ALL]
+    made = []
+    for module in sections.ALL:
+        measured.used = set()
+        made.append(module.section(measured))
+        made[-1].steps = measured.used
     steps = steps_of(measured)
     page.write_text(render(measured, made, steps, options.out), encoding="utf-8")
     if options.measurements:
-        markdown.write(options.measurements, made, environment_of(measured), steps)
+        markdown.write(options.measurements, made, lambda used=None: environment_of(measured, used), steps)
         print(f"report: {options.measurements / 'README.md'} and the pages beside it")
     print(f"report: {page}, its figures in {options.out / 'figures'}, from {source}")
 

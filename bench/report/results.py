@@ -25,11 +25,10 @@ class Results:
         state = json.loads((folder / "state.json").read_text(encoding="utf-8"))
         self.identity = state["identity"]
         self.steps = state["steps"]
-        self.env = {}
-        self.commits, self.dates = {self.identity["commit"]}, []
-        self.loads = []
+        self.environments = {}  # of each step
         self.rows = []
         self.documents = {}  # of steps that write something else than rows of mltp-bench
+        self.used = set()  # steps that have been asked for something they had
         for step, facts in self.steps.items():
             path = folder / f"{step}.json"
             if not path.exists():
@@ -38,17 +37,21 @@ class Results:
             if "env" not in report:
                 self.documents[step] = report
                 continue
-            self.env = report["env"]
-            self.loads += self.env["load"][:1]
-            if not self.identity["commit"].startswith(self.env["commit"]):
-                self.commits.add(self.env["commit"])
-            self.dates.append(self.env["date"])
+            self.environments[step] = report["env"]
             self.rows += [flat_row(row, step, facts) for row in report["rows"]]
 
-    def select(self, **wanted):
-        """The right rows that have these values."""
-        return [row for row in self.rows if row.get("verified", True) and "median" in row
-                and all(row.get(key) == value for key, value in wanted.items())]
+    def select(self, where=lambda row: True, **wanted):
+        """The right rows that have these values, and for which `where` is true."""
+        rows = [row for row in self.rows if row.get("verified", True) and "median" in row
+                and all(row.get(key) == value for key, value in wanted.items()) and where(row)]
+        self.used |= {row.get("step") for row in rows}
+        return rows
+
+    def document(self, step):
+        """What a step wrote that is no row of mltp-bench; None where there is nothing."""
+        if step in self.documents:
+            self.used.add(step)
+        return self.documents.get(step)
 
     def missing(self, experiment):
         """Why an experiment has no rows."""

@@ -206,10 +206,32 @@ class Page(unittest.TestCase):
         row = self.measured.select(experiment="pi", impl="mltp")[0]
         self.assertIn(blocks.quantity(row["median"]), (folder / "thesis-pi.md").read_text(encoding="utf-8"))
 
+    def test_a_page_stays_while_nothing_of_it_is_measured(self):
+        folder = self.folder / "stay"
+        folder.mkdir()
+        for key in ("mpi", "summary", "smt", "thesis-pi"):
+            (folder / f"{key}.md").write_text(f"{markdown.NOTICE}\n# of an earlier run\n")
+        with unittest.mock.patch.object(page, "save", return_value="data:"), \
+                contextlib.redirect_stdout(io.StringIO()):
+            page.main(["--from", str(self.source), "--out", str(self.folder / "beside"),
+                       "--measurements", str(folder)])
+        plt.close("all")
+        overview = (folder / "README.md").read_text(encoding="utf-8")
+        for key, stays in (("mpi", True), ("smt", True), ("summary", False), ("thesis-pi", False)):
+            text = (folder / f"{key}.md").read_text(encoding="utf-8")
+            self.assertEqual("of an earlier run" in text, stays, key)
+            self.assertEqual(f"]({key}.md), of an earlier run" in overview, stays, key)
+
+    def test_a_page_names_what_it_was_measured_with(self):
+        """Not what other steps of the same folder were."""
+        self.measured.environments["handshake"]["commit"] = "0ther123"
+        rows = [dict(page.environment_of(self.measured, steps).rows) for steps in ({"pi"}, {"handshake"}, None)]
+        self.assertEqual(["0ther123" in row["commit"] for row in rows], [False, True, True])
+
     def test_machine_and_steps(self):
         text = html.unescape(self.text)
         for word in (self.measured.identity["cpu"], self.measured.identity["kernel"],
-                     self.measured.identity["commit"], self.measured.env["versions"]["libc"],
+                     self.measured.identity["commit"], self.measured.environments["pi"]["versions"]["libc"],
                      "pi --vps", "Made from a quick run"):
             self.assertIn(word, text)
 

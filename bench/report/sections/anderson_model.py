@@ -62,7 +62,7 @@ def predictions(model):
 
 
 def section(results):
-    model = results.documents.get("model")
+    model = results.document("model")
     numbers = (5, 9, 10, 11, 12)
     made = [blocks.Figure(f"anderson-figure-{n}", f"Figure {n}: {TITLES[n]}", "", None,
                           f"model: {results.missing('model')}.") for n in numbers]

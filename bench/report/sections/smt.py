@@ -148,7 +148,7 @@ def place(document):
 
 def measured_modes(results):
     """What dkctl experiment modes measured here, if it did."""
-    document = results.documents.get("dk-modes")
+    document = results.document("dk-modes")
     if not document:
         return []
     return [blocks.Table(["program", "copies", "mode", "network", "TTC min s", "median s", "max s"],
@@ -160,7 +160,7 @@ def measured_modes(results):
 
 def measured_pairs(results):
     """What dkctl experiment hybrid measured here, if it did: Tables 4.4 and 4.5 for the built-in programs."""
-    document = results.documents.get("dk-hybrid")
+    document = results.document("dk-hybrid")
     if not document:
         return []
     rows = []

@@ -9,11 +9,10 @@ from plots import name_of
 def groups_of(results):
     """Rows of one operation, ours and the others', for each operation and number of threads."""
     groups = {}
-    for row in results.select():
-        if "label" in row and row["experiment"] != "systemc":
-            # a peer may have fewer threads where memory is measured
-            threads = None if row["unit"] == "B" else row["threads"]
-            groups.setdefault((row["metric"], row["label"], row["vps"], threads, row.get("switches")), {})[row["impl"]] = row
+    for row in results.select(lambda row: "label" in row and row["experiment"] != "systemc"):
+        # a peer may have fewer threads where memory is measured
+        threads = None if row["unit"] == "B" else row["threads"]
+        groups.setdefault((row["metric"], row["label"], row["vps"], threads, row.get("switches")), {})[row["impl"]] = row
     return [group for group in groups.values() if "mltp" in group and len(group) > 1]
 
 
