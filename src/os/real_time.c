@@ -13,6 +13,10 @@
 
 static bool is_real_time(int policy) { return policy == SCHED_FIFO || policy == SCHED_RR; }
 
+/* The kernel reports the flag, which concerns new threads only, together with the policy. */
+static int without_flag(int policy) { return policy & ~SCHED_RESET_ON_FORK; }
+
+/* With the flag, a new thread has no priority, so raising the caller's would gain nothing. */
 int os_priority_raise(void) {
   struct sched_param parameters;
   int saved = errno, policy = sched_getscheduler(0), before = 0;
@@ -34,9 +38,8 @@ void os_priority_restore(int before) {
 
 int os_priority(void) {
   struct sched_param parameters;
-  int saved = errno, policy = sched_getscheduler(0);
-  bool has_one =
-      (policy == SCHED_FIFO || policy == SCHED_RR) && sched_getparam(0, &parameters) == 0;
+  int saved = errno, policy = without_flag(sched_getscheduler(0));
+  bool has_one = is_real_time(policy) && sched_getparam(0, &parameters) == 0;
   errno = saved;
   return has_one ? parameters.sched_priority : 0;
 }
@@ -45,9 +48,10 @@ static bool take(const struct os_task *task, void *context) {
   struct os_real_time *taken = context;
   struct sched_param parameters, none = {0};
   int policy = sched_getscheduler(task->tid);
-  if (task->tid == gettid() || !is_real_time(policy)) return true;
+  if (task->tid == gettid() || !is_real_time(without_flag(policy))) return true;
   if (taken->count == OS_REAL_TIME_MAX || sched_getparam(task->tid, &parameters) != 0) return true;
-  if (sched_setscheduler(task->tid, SCHED_OTHER, &none) != 0) return true;
+  int flag = policy & SCHED_RESET_ON_FORK; /* to clear it needs a privilege */
+  if (sched_setscheduler(task->tid, SCHED_OTHER | flag, &none) != 0) return true;
   taken->threads[taken->count].tid = task->tid;
   taken->threads[taken->count].policy = policy;
   taken->threads[taken->count++].priority = parameters.sched_priority;

@@ -64,6 +64,12 @@ static int by_number(pthread_t t, pid_t id) {
   return sched_setscheduler(id, SCHED_RR, &(struct sched_param){.sched_priority = PRIORITY});
 }
 
+static int by_number_with_flag(pthread_t t, pid_t id) {
+  (void)t;
+  return sched_setscheduler(id, SCHED_FIFO | SCHED_RESET_ON_FORK,
+                            &(struct sched_param){.sched_priority = PRIORITY});
+}
+
 static void *report_id(void *id) {
   *(pid_t *)id = gettid();
   sem_post(&served);
@@ -146,7 +152,7 @@ int main(void) {
       comes_first(create_usual, by_thread),       comes_first(create_usual, by_number),
       comes_first(create_real_time, by_creation), comes_first(create_real_time, by_parameters),
       comes_first(create_real_time, by_priority), comes_first(create_by_defaults, by_creation),
-      comes_first(create_usual, by_itself)};
+      comes_first(create_usual, by_itself),       comes_first(create_usual, by_number_with_flag)};
   int wrong = 0, refused = 0;
   for (size_t i = 0; i < sizeof results / sizeof results[0]; i++) {
     wrong |= results[i] == 0;
