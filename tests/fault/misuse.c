@@ -42,9 +42,13 @@ static void let_others_wait(void) {
   wait_until_asleep(0);
 }
 
-/* Runs misuse in a thread named "clumsy", and lets everybody end. */
+/* With MLTP_MISUSE=error: a refused call has released its internal locks, so the same call is
+ * refused again, and does not hang. */
+enum { TIMES = 2 };
+
+/* Runs misuse in threads named "clumsy", and lets everybody end. */
 static void run_clumsy(mltp_userf_t *misuse, void *p0) {
-  mltp_join(start("clumsy", misuse, p0), NULL);
+  for (int i = 0; i < TIMES; i++) mltp_join(start("clumsy", misuse, p0), NULL);
 }
 
 static void set_up(void) {
@@ -200,7 +204,7 @@ static void join_again(void) {
   mltp_set_name(mltp_self(), "clumsy");
   mltp_t *target = start("target", do_nothing, NULL);
   mltp_join(target, NULL);
-  *returned = mltp_join(target, NULL);
+  for (int i = 0; i < TIMES; i++) *returned = mltp_join(target, NULL);
 }
 
 static void *detach_it(void *p0) {
@@ -303,7 +307,7 @@ static void cancel_of_a_joined_thread(void) {
   mltp_set_name(mltp_self(), "clumsy");
   mltp_t *target = start("target", do_nothing, NULL);
   mltp_join(target, NULL);
-  cancel_it(target);
+  for (int i = 0; i < TIMES; i++) cancel_it(target);
 }
 
 static mltp_channel_t *channel;
@@ -434,9 +438,12 @@ static void once_in_itself(void) {
 
 static mltp_rwlock_t rwlock;
 
-/* What to do in which order: w and r acquire, u releases, d destroys; the last counts. */
+/* What to do in which order: w and r acquire, u releases, d destroys; the last counts. Then it
+ * releases what it holds. */
 static void *use_rwlock(void *p0) {
+  int held = 0;
   for (const char *step = p0; *step != '\0'; step++) {
+    int change = *step == 'u' ? -1 : *step == 'd' ? 0 : 1;
     switch (*step) {
       case 'w': *returned = mltp_rwlock_wrlock(&rwlock); break;
       case 'W': *returned = mltp_rwlock_wrlock_timed(&rwlock, MLTP_NEVER); break;
@@ -445,7 +452,9 @@ static void *use_rwlock(void *p0) {
       case 'd': *returned = mltp_rwlock_destroy(&rwlock); break;
       default: *returned = mltp_rwlock_unlock(&rwlock);
     }
+    if (*returned == 0) held += change;
   }
+  while (held-- > 0) mltp_rwlock_unlock(&rwlock);
   return NULL;
 }
 

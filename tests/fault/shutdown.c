@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The end of a process and of the runtime: exit() from anywhere, exit handlers that use the
  * library, a runtime started again and again, foreign threads that outlive it. */
+#include <fcntl.h>
+#include <mltp/io.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -213,6 +216,49 @@ static void again_and_again(void) {
 
 static void a_runtime_can_be_started_a_thousand_times(void) { check_exits(again_and_again, 0); }
 
+/* @return how many kernel threads the process has that are not a sanitizer's. */
+static int tasks(void) {
+  struct stat folder;
+  if (stat("/proc/self/task", &folder) != 0) _exit(5);
+  return (int)folder.st_nlink - 2 - THREAD_SANITIZED;
+}
+
+static void *read_one(void *p0) {
+  char byte;
+  size_t count;
+  mltp_io_read(*(int *)p0, &byte, 1, &count);
+  return p0;
+}
+
+/* Nothing of its text is in memory before, so the call is another kernel thread's. */
+static void *read_version(void *p0) {
+  char byte;
+  size_t count;
+  mltp_io_pread(*(int *)p0, &byte, 1, 0, &count);
+  return p0;
+}
+
+/* VPs, the monitor, bound threads, the poller, and helpers that make calls on files. The kernel
+ * lists a kernel thread for a moment after it was joined. One that stays makes this hang. */
+static void use_all_kernel_threads(void) {
+  int ends[2], version = open("/proc/version", O_RDONLY | O_CLOEXEC);
+  if (version < 0 || pipe(ends) != 0) _exit(1);
+  for (int round = 0; round < 3; round++) {
+    if (mltp_init(0) != 0) _exit(1);
+    spawn(read_one, &ends[0]);
+    spawn_bound(read_one, &ends[0]);
+    for (int i = 0; i < 2; i++) spawn(read_version, &version);
+    for (int i = 0; i < 2; i++) mltp_io_write(ends[1], "x", 1, NULL);
+    if (mltp_finalize() != 0) _exit(2);
+    while (tasks() > 1) usleep(1000);
+  }
+}
+
+static void mltp_finalize_ends_all_kernel_threads(void) {
+  if (EMULATED) skip(); /* qemu has kernel threads of its own */
+  check_exits(use_all_kernel_threads, 0);
+}
+
 /* ----------------------------------------------------- a foreign thread continues */
 
 static pthread_barrier_t step;
@@ -266,6 +312,7 @@ int main(void) {
       TEST_BARE(mltp_exit_in_main_waits_for_the_others),
       TEST_BARE(mltp_finalize_says_who_never_ends),
       TEST_BARE(a_runtime_can_be_started_a_thousand_times),
+      TEST_BARE(mltp_finalize_ends_all_kernel_threads),
       TEST_BARE(a_foreign_thread_outlives_the_runtime),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

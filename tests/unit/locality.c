@@ -6,7 +6,11 @@
 #include "core/vp/vp.h"
 #include "support/support.h"
 
-enum { SHARE = 2, NODE = 4 }; /* CPUs that share a cache, and CPUs of a node */
+enum {
+  SHARE = 2,   /* CPUs that share a cache */
+  NODE = 4,    /* CPUs of a node */
+  MANY = 1024, /* CPUs whose groups are known */
+};
 
 static __thread unsigned own_cpu; /* of this kernel thread; all VPs run on CPU 0 */
 
@@ -39,7 +43,18 @@ static void vps_are_seen_apart(void) {
   CHECK_EQUAL(distance_on(&other, 5), MT_FAR);
 }
 
+/* All of a node count as one group, as those of the first CPUs are. */
+static void cpus_beyond_the_table_are_one_group(void) {
+  static struct mt_vp other;
+  if (on_kernel_backend()) return;
+  for (unsigned cpu = MANY; cpu < MANY + NODE; cpu++) {
+    distance_on(&other, cpu);
+    CHECK_EQUAL(mt_load_relaxed(&other.sleep.locality) & UINT16_MAX, 0);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(vps_are_seen_apart)};
+  const struct CMUnitTest tests[] = {TEST(vps_are_seen_apart),
+                                     TEST(cpus_beyond_the_table_are_one_group)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -350,6 +350,23 @@ static void trimmed_stacks_keep_no_page(void) {
   }
 }
 
+/* What tmpirun counts for ranks: a large guard takes two mappings, until their share is used. Other
+ * guards take none. */
+static void mappings_of_guards(void) {
+  size_t share = (size_t)os_max_mappings() / MT_STACK_LARGE_SHARE;
+  size_t some = share / 5 * 2; /* three for each would be too many */
+  CHECK_EQUAL(mltp_init(1), 0);
+  CHECK_EQUAL(mt_stack_mappings(some), 0);
+  CHECK_EQUAL(mltp_finalize(), 0);
+  setenv("MLTP_STACK_SIZE", "16777216", 1);
+  CHECK_EQUAL(mltp_init(1), 0);
+  CHECK_EQUAL(mt_stack_mappings(1), 2);
+  CHECK_EQUAL(mt_stack_mappings(some), 2 * some);
+  CHECK_EQUAL(mt_stack_mappings(share), share);
+  CHECK_EQUAL(mltp_finalize(), 0);
+  unsetenv("MLTP_STACK_SIZE");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(stack_size_is_honoured),
@@ -360,6 +377,7 @@ int main(void) {
       TEST(stacks_of_many_sizes_together),
       TEST(stacks_are_aligned),
       TEST(tops_of_large_stacks_are_in_different_sets),
+      TEST_BARE(mappings_of_guards),
       TEST(mltp_trim_of_any_number),
       TEST_UNMONITORED(mltp_trim_gives_memory_back),
       TEST(unused_stacks_are_trimmed),

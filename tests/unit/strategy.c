@@ -90,6 +90,23 @@ static void a_yield_acquires_one_lock(void) {
   }
 }
 
+static void *return_it(void *p0) { return p0; }
+
+/* A thread with a kernel thread of its own enters no queue, so its creator releases the lock under
+ * which it took the descriptor. */
+static void creating_a_bound_thread_leaves_no_lock_held(void) {
+  static const char *const names[] = {"single", "multi", "freelist", "idleq", "local"};
+  for (int i = 0; i < 5; i++) {
+    start(names[i], 1);
+    for (int n = 0; n < 3; n++) {
+      mltp_t *bound = spawn_bound(return_it, NULL);
+      CHECK(mt_here()->alternative->holds == NULL);
+      mltp_join(bound, NULL);
+    }
+    stop();
+  }
+}
+
 /* ------------------------------------------------------------------ wake-ups */
 
 static void *set_flag(void *p0) {
@@ -225,6 +242,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST_BARE(a_null_life_acquires_so_many_locks),
       TEST_BARE(a_yield_acquires_one_lock),
+      TEST_BARE(creating_a_bound_thread_leaves_no_lock_held),
       TEST_BARE(a_ready_thread_wakes_a_sleeping_vp),
       TEST_BARE(free_lists_hold_the_threshold_at_most),
       TEST_BARE(balanced_lists_need_little_more_than_a_central_one),
