@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A stock pthread program whose threads are unusual: libc refuses some, makes others itself, and
  * some end with keys that were made by other names. And objects on which threads wait side by side.
- * It knows nothing of the gate, and runs without it, too. */
+ * It knows nothing of the gate, and runs without it, too. With an argument it does the first alone.
+ */
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -140,11 +141,14 @@ static void test_neighbours(void) {
   for (int i = 0; i < OBJECTS; i++) CHECK(pthread_join(threads[i], NULL) == 0);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  (void)argv;
   test_refusals();
-  test_keys();
-  test_timer();
-  test_neighbours();
+  if (argc == 1) {
+    test_keys();
+    test_timer();
+    test_neighbours();
+  }
   puts("right");
   return 0;
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Seeded runs of stock pthread programs: replays, reports of deadlocks, `mltp explore --threads`.
 
-Usage: seeded.py MLTP OBJECTS VARIANTS PLANTED
+Usage: seeded.py MLTP OBJECTS VARIANTS EDGES PLANTED
 """
 import os
 import pathlib
@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-MLTP, OBJECTS, VARIANTS, PLANTED = sys.argv[1:5]
+MLTP, OBJECTS, VARIANTS, EDGES, PLANTED = sys.argv[1:6]
 DEADLOCK, LIVELOCK, FOUND = 86, 87, 1
 HANG_S = 550  # CTest would end the test a little later, without what it has seen
 TIME_LIMIT = f"--timeout={HANG_S}"  # of one run
@@ -72,6 +72,16 @@ def rarer_calls():
         assert (ended.returncode, ended.stdout, ended.stderr) == (0, "right\n", ""), ended
 
 
+def no_thread_comes():
+    """A run does not wait for threads that libc refuses to make. The others come in the order of the seed."""
+    with tempfile.TemporaryDirectory() as directory:
+        logs = [pathlib.Path(directory) / str(number) for number in range(2)]
+        for log in logs:
+            ended = call(MLTP, "run", "--seed=4", "--", EDGES, "refused", MLTP_SCHEDULE_LOG=str(log))
+            assert (ended.returncode, ended.stdout, ended.stderr) == (0, "right\n", ""), ended
+        assert logs[0].read_text() == logs[1].read_text() != ""
+
+
 def explored(what, status, *options):
     """explore finds the bug, and its last command shows the same end again."""
     ended = call(MLTP, "explore", "--threads", TIME_LIMIT, *options, "--", PLANTED, what)
@@ -88,7 +98,7 @@ def bugs_are_found():
         option = f"--strategy={strategy}"
         again = explored("deadlock", "(deadlock)", option)
         assert again.returncode == DEADLOCK, again
-        assert re.search(r"thread 2 .* waits for mutex .*, which thread 3 holds, called from",
+        assert re.search(r"thread 2 .* waits for mutex \S+ in planted, which thread 3 holds, called from \S+ in planted\n",
                          again.stderr), again
         again = explored("signal", "(deadlock)", option)
         assert again.returncode == DEADLOCK and "waits for condition" in again.stderr, again
@@ -126,7 +136,7 @@ def runs_without_end_are_reported():
 
 
 if __name__ == "__main__":
-    for test in (same_seed_same_run, slowness_changes_nothing, foreign_waits_are_reported, rarer_calls, bugs_are_found,
+    for test in (same_seed_same_run, slowness_changes_nothing, foreign_waits_are_reported, rarer_calls, no_thread_comes, bugs_are_found,
                  races_are_found, early_ends_are_failures, time_is_its_own,
                  runs_without_end_are_reported):
         test()
