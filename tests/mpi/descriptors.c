@@ -98,7 +98,12 @@ static void check_opened(void) {
 
 /* What each call that makes a descriptor does about the lowest number that is free. */
 static void check_makers(void) {
-  int ends[2], saved = put_away(STDERR_FILENO), null = open("/dev/null", O_RDWR);
+  int ends[2], saved = put_away(STDIN_FILENO);
+  CHECK(dup(STDOUT_FILENO) == STDIN_FILENO && close(STDIN_FILENO) == 0);
+  CHECK(fcntl(STDOUT_FILENO, F_DUPFD, 0) == STDIN_FILENO && close(STDIN_FILENO) == 0);
+  put_back(saved, STDIN_FILENO);
+  saved = put_away(STDERR_FILENO);
+  int null = open("/dev/null", O_RDWR);
   CHECK(null == STDERR_FILENO && close(null) == 0);
   CHECK(dup(STDOUT_FILENO) == STDERR_FILENO && close(STDERR_FILENO) == 0);
   CHECK(fcntl(STDOUT_FILENO, F_DUPFD, 0) == STDERR_FILENO && close(STDERR_FILENO) == 0);

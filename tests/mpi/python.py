@@ -132,6 +132,19 @@ except KeyboardInterrupt:
         job.send_signal(signal.SIGINT)
         self.assertEqual((job.communicate()[0], job.returncode), ("interrupted\n", 0))
 
+    def test_what_tmpirun_has_looked_at_is_closed(self):
+        """It reads the interpreter, of which no rank has a copy."""
+        script = self.folder / "lists.py"
+        script.write_text("""import os
+for name in os.listdir("/proc/self/fd"):
+    try:
+        print(os.readlink(f"/proc/self/fd/{name}"))
+    except FileNotFoundError:
+        pass  # of the folder
+""")
+        result = subprocess.run([built.TMPIRUN, PYTHON, script], capture_output=True, text=True, check=True)
+        self.assertNotIn(os.path.realpath(PYTHON), result.stdout.splitlines(), result)
+
     def test_script(self):
         self.says(self.script, "x")
 

@@ -37,6 +37,7 @@ class Refused(unittest.TestCase):
                 said = result.stderr + "".join(file.read_text() for file in pathlib.Path(folder).glob("out.*"))
                 if result.returncode > 0:
                     self.assertRegex(said, r"(?m)^(\[\d\] )?(tmpirun|tmpi|mltp): .*", what)
+                self.assertNotRegex(said, r"refusals\.c:\d+: rank", what)  # nothing is broken for the program
         self.fail(f"more than {MOST} calls")
 
     def test_plain(self):

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A file of several nodes. */
+#include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
@@ -192,6 +193,34 @@ static void odd_files(const char *name, int rank) {
   MPI_File_close(&file);
 }
 
+enum { NUMBER = 120 /* of a descriptor that nobody else has */ };
+
+/* One name that is another thing on half of the nodes. Devices are no file of the job's, and any
+ * two will do. A device and an empty file are not one. */
+static void devices(int rank, int size) {
+  static const char name[] = "/proc/self/fd/120";
+  char empty[] = "/tmp/devices-XXXXXX";
+  bool far = rank >= size / 2;
+  int local, device = open(far ? "/dev/zero" : "/dev/null", O_RDWR), made = mkstemp(empty);
+  MPI_Comm node;
+  MPI_File file;
+  CHECK(device >= 0 && made >= 0 && unlink(empty) == 0);
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  MPI_Comm_rank(node, &local);
+  if (local == 0) CHECK(fcntl(device, F_DUPFD, NUMBER) == NUMBER);
+  MPI_Barrier(node);
+  file = open_file(name, MPI_MODE_WRONLY);
+  MPI_File_close(&file);
+  if (local == 0 && far) CHECK(close(NUMBER) == 0 && fcntl(made, F_DUPFD, NUMBER) == NUMBER);
+  MPI_Barrier(node);
+  EXPECT(MPI_ERR_UNSUPPORTED_OPERATION,
+         MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_RDONLY, MPI_INFO_NULL, &file));
+  MPI_Barrier(node);
+  if (local == 0) CHECK(close(NUMBER) == 0);
+  CHECK(close(device) == 0 && close(made) == 0);
+  MPI_Comm_free(&node);
+}
+
 void files(const char *name, int rank, int size) {
   char first[200], second[200], third[200];
   snprintf(first, sizeof first, "%s.first", name);
@@ -201,6 +230,7 @@ void files(const char *name, int rank, int size) {
   by_the_shared_pointer(second, rank, size);
   whole_transfers(second, rank, size);
   odd_files(second, rank);
+  devices(rank, size);
   made_and_removed(third, rank, size);
   opened_alone(third, rank, size);
 }

@@ -371,6 +371,20 @@ static void nonblocking(void) {
   TRY(MPI_Request_free(&requests[0]));
 }
 
+/* No other rank waits, so that the second start, too, may be refused without an end of the job. */
+static void restarted(void) {
+  MPI_Request request;
+  mine[0] = rank;
+  TRY(MPI_Allreduce_init(mine, theirs, 1, MPI_INT, MPI_SUM, MPI_COMM_SELF, MPI_INFO_NULL,
+                         &request));
+  for (int i = 0; i < 2 && first == 0; i++) {
+    failed(MPI_Start(&request));
+    if (first == 0) failed(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    if (first == 0) CHECK(theirs[0] == rank);
+  }
+  failed(MPI_Request_free(&request));
+}
+
 /* ---- windows, files, sessions, tools */
 
 static void windows(void) {
@@ -472,6 +486,7 @@ static const struct scenario {
     {"topologies", topologies},
     {"collectives", collectives},
     {"nonblocking", nonblocking},
+    {"restarted", restarted},
     {"windows", windows},
     {"files", files},
     {"sessions", sessions},
