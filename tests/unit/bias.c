@@ -2,11 +2,13 @@
 /* The bias of internal locks (src/base/single_threaded.h): the one VP takes locks without locked
  * instructions, until another kernel thread comes. Each round is a process of its own, since the
  * bias is lost only once. */
+#define _GNU_SOURCE /* the runtime's headers want it */
 #include <sched.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/single_threaded.h"
 #include "support/support.h"
 
 static mltp_lock_t lock = MLTP_LOCK_INIT;
@@ -87,8 +89,33 @@ static void revoked_at_work(void) {
   }
 }
 
+/* @return whether the calling kernel thread has the bias. */
+static int has_bias(void) {
+  return __atomic_load_n(&mt_bias_block.share, __ATOMIC_RELAXED) == MT_BIAS_MINE;
+}
+
+static void *do_nothing(void *p0) { return p0; }
+
+/* 1: the process has had another kernel thread before. */
+static void take(int had_another) {
+  pthread_t thread;
+  if (had_another && pthread_create(&thread, NULL, do_nothing, NULL) == 0)
+    pthread_join(thread, NULL);
+  if (mltp_init(1) != 0) _exit(2);
+  int has = has_bias(), may = mt_fence_asymmetric && !THREAD_SANITIZED && !on_kernel_backend();
+  _exit(has == (may && !had_another) ? 0 : 3);
+}
+
+static void only_the_first_kernel_thread_has_it(void) {
+  for (int had_another = 0; had_another < 2; had_another++) {
+    check_case("%s", had_another ? "a process that had another one" : "one kernel thread");
+    CHECK_EQUAL(in_process(take, had_another), 0);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      TEST_BARE(only_the_first_kernel_thread_has_it),
       TEST_BARE(revoked_at_work),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
