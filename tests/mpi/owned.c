@@ -179,6 +179,14 @@ static void check_closed_by_another(void) {
   CHECK(pclose(from) == 0 && close(fd) == 0);
 }
 
+/* No command keeps another's input open, of this rank or of another. */
+static void check_inputs(void) {
+  FILE *first = popen("cat", "w"), *second = popen("cat", "w");
+  CHECK(first != NULL && second != NULL);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(pclose(first) == 0 && pclose(second) == 0);
+}
+
 static void check_commands(void) {
   char line[32] = "";
   char *words[] = {"sh", "-c", "exit $OWN", NULL};
@@ -304,6 +312,7 @@ int main(int argc, char **argv, char **environment) {
   check_fork_handlers();
   check_closed_by_another();
   check_commands();
+  check_inputs();
   check_lookups();
   check_name(argv[0]);
   check_streams();

@@ -34,17 +34,14 @@ static uint32_t ilock; /* of all lists: children are few */
 
 /* ---- the list */
 
-/* @return false: no memory. */
-static bool note(pid_t pid, FILE *pipe) {
+static void note(struct tm_child *child, pid_t pid, FILE *pipe) {
   struct tm_process *process = tm_process_self();
-  struct tm_child *child = malloc(sizeof *child);
-  if (child == NULL) return false;
-  *child = (struct tm_child){NULL, pid, pipe};
+  child->pid = pid;
+  child->pipe = pipe;
   mti_lock(&ilock);
   child->next = process->children;
   process->children = child;
   mti_unlock(&ilock);
-  return true;
 }
 
 /* Takes a child from the list: by its number, or by its pipe. @return it, to be freed, or NULL. */
@@ -78,7 +75,10 @@ static pid_t child_at(int index, pid_t group) {
 
 /* A child that is not in the list would be lost to wait(). */
 static void note_or_tell(pid_t pid) {
-  if (tm_process_self() != NULL && !note(pid, NULL))
+  struct tm_child *child = tm_process_self() != NULL ? malloc(sizeof *child) : NULL;
+  if (child != NULL)
+    note(child, pid, NULL);
+  else if (tm_process_self() != NULL)
     fprintf(stderr, "tmpirun: no memory to note child %d: wait() will not find it (free some)\n",
             (int)pid);
 }
@@ -291,6 +291,9 @@ static int system_rank(const char *command) {
   return pid < 0 ? -1 : wait_for_command(pid);
 }
 
+/* The rank's end is closed in all programs that ranks start, whatever the mode. libc closes it in
+ * what popen() starts, and ranks are one process: in a command of any rank it would keep this one
+ * from finding the end of its input. */
 static FILE *popen_rank(const char *command, const char *mode) {
   if (tm_process_self() == NULL) return popen(command, mode);
   int ends[2];
@@ -300,18 +303,22 @@ static FILE *popen_rank(const char *command, const char *mode) {
     return NULL;
   }
   if (pipe2(ends, O_CLOEXEC) != 0) return NULL;
-  pid_t pid = start_shell(command, ends[reads], reads);
+  struct tm_child *child = malloc(sizeof *child);
+  FILE *stream = child != NULL ? fdopen(ends[!reads], reads ? "r" : "w") : NULL;
+  pid_t pid = stream != NULL ? start_shell(command, ends[reads], reads) : -1;
+  int error = errno;
   close(ends[reads]);
-  FILE *stream = pid > 0 ? fdopen(ends[!reads], reads ? "r" : "w") : NULL;
-  if (stream == NULL) {
-    close(ends[!reads]);
-  } else if (!note(pid, stream)) {
-    fclose(stream);
-    stream = NULL;
-  } else if (strchr(mode, 'e') == NULL) {
-    fcntl(ends[!reads], F_SETFD, 0);
+  if (pid > 0) {
+    note(child, pid, stream);
+    return stream;
   }
-  return stream;
+  if (stream != NULL)
+    fclose(stream);
+  else
+    close(ends[!reads]);
+  free(child);
+  errno = error;
+  return NULL;
 }
 
 static int pclose_rank(FILE *stream) {
