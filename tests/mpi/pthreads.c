@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 #include <threads.h>
 #include <time.h>
@@ -147,6 +149,44 @@ static void check_number(void) {
   CHECK(pthread_equal(thread, other) && !pthread_equal(thread, own));
 }
 
+/* The number is stored before the pthread runs: each of many creations is interrupted until it has
+ * looked, or for a while. */
+enum { CREATIONS = 50, DELAY = 300000 };
+
+static volatile sig_atomic_t looked, all_created;
+static pthread_t stored;
+
+static void delay(int signo) {
+  for (volatile int i = 0; i < DELAY && !looked; i++) (void)signo;
+}
+
+static void *interrupt(void *creator) {
+  while (!all_created) CHECK(pthread_kill(*(pthread_t *)creator, SIGUSR2) == 0);
+  return creator;
+}
+
+static void *look(void *unused) {
+  (void)unused;
+  bool own = pthread_equal(stored, pthread_self());
+  looked = 1;
+  return own ? &stored : NULL;
+}
+
+static void check_stored_number(void) {
+  pthread_t self = pthread_self(), interrupter;
+  void *result;
+  signal(SIGUSR2, delay);
+  CHECK(pthread_create(&interrupter, NULL, interrupt, &self) == 0);
+  for (int i = 0; i < CREATIONS; i++) {
+    looked = 0;
+    stored = 0;
+    CHECK(pthread_create(&stored, NULL, look, NULL) == 0);
+    CHECK(pthread_join(stored, &result) == 0 && result == &stored);
+  }
+  all_created = 1;
+  CHECK(pthread_join(interrupter, NULL) == 0);
+}
+
 /* ---- the error of dlsym() is that of the thread that has called it */
 
 static void *fail_to_find(void *unused) {
@@ -173,6 +213,7 @@ int main(int argc, char **argv) {
   check_phase();
   check_binding();
   check_number();
+  check_stored_number();
   check_sleep();
   check_turns(rank);
   check_errors_of_threads();

@@ -11,7 +11,9 @@ struct tm_join {
   struct tm_join *next; /* [ilock] */
   pthread_t thread;     /* [const] once it is in the list */
   mltp_sem_t ended;
-  uint32_t users; /* [atomic] the pthread, and the list or the joiner: the last frees it */
+  bool exists;    /* [ilock] it was put into the list */
+  uint32_t users; /* [atomic] the pthread, its creator, and the list or the joiner: the last frees
+                     it */
 };
 
 static uint32_t ilock;
@@ -29,18 +31,26 @@ struct tm_join *tm_join_new(const pthread_attr_t *attr) {
   if (attr != NULL) pthread_attr_getdetachstate(attr, &detached);
   struct tm_join *join = detached == PTHREAD_CREATE_JOINABLE ? malloc(sizeof *join) : NULL;
   if (join == NULL) return NULL;
-  join->users = 2;
+  join->users = 3;
+  join->exists = false;
   mltp_sem_init(&join->ended, 0, "end of a pthread");
   return join;
 }
 
-void tm_join_created(struct tm_join *join, pthread_t thread) {
+void tm_join_exists(struct tm_join *join, const pthread_t *thread) {
   if (join == NULL) return;
-  join->thread = thread;
   mti_lock(&ilock);
-  join->next = joins;
-  joins = join;
+  if (!join->exists) {
+    join->exists = true;
+    join->thread = *thread;
+    join->next = joins;
+    joins = join;
+  }
   mti_unlock(&ilock);
+}
+
+void tm_join_created(struct tm_join *join) {
+  if (join != NULL) leave(join);
 }
 
 void tm_join_cancel(struct tm_join *join) {

@@ -15,8 +15,12 @@ struct tm_join;
  * @return NULL: it is created detached, or there is no memory: a joiner waits in the kernel. */
 struct tm_join *tm_join_new(const pthread_attr_t *attr);
 
-/** The pthread has been created. join may be NULL, here and below. */
-void tm_join_created(struct tm_join *join, pthread_t thread);
+/** The pthread exists. It says so itself before it calls the program, and its creator as well: the
+ * first of the two counts, and only then the number is read. join may be NULL, here and below. */
+void tm_join_exists(struct tm_join *join, const pthread_t *thread);
+
+/** Its creator needs it no longer. */
+void tm_join_created(struct tm_join *join);
 
 /** It could not be created. */
 void tm_join_cancel(struct tm_join *join);

@@ -108,7 +108,9 @@ static void block(uint64_t word) {
 
 static void *start_pthread(void *argument) {
   struct start start = *(struct start *)argument;
+  const pthread_t self = os_pthread_self();
   free(argument);
+  tm_join_exists(start.join, &self);
   bool in_child = tm_process_is_child(); /* of fork(), where the runtime does not run */
   is_pthread = true;
   own_join = start.join;
@@ -127,15 +129,17 @@ static void *start_pthread(void *argument) {
 
 /* It blocks all signals until it belongs to its rank: until then a signal that is sent to it would
  * be taken for one from outside. */
-static int start_blocked(pthread_t *created, const pthread_attr_t *attr, struct start *start) {
+static int start_blocked(pthread_t *thread, const pthread_attr_t *attr, struct start *start) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  int error = os_pthread_create(created, attr, start_pthread, start);
+  int error = os_pthread_create(thread, attr, start_pthread, start);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   return error;
 }
 
+/* libc stores the number before the pthread runs, and programs rely on that: it reads its own
+ * number there, or frees what it is in. */
 int tm_create_pthread(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *),
                       void *argument) {
   struct tm_process *process = tm_process_here();
@@ -146,12 +150,11 @@ int tm_create_pthread(pthread_t *thread, const pthread_attr_t *attr, void *(*fun
   struct tm_join *join = tm_process_is_child() ? NULL : tm_join_new(attr);
   *start = (struct start){rank, blocked_by(process), NULL, join, function, argument};
   int error = tm_program_copy_locals(tm_the_program, rank, &start->locals);
-  pthread_t created;
   mt_add_relaxed(&process->pthreads, 1); /* relaxed: a count */
-  if (error == 0) error = start_blocked(&created, attr, start);
+  if (error == 0) error = start_blocked(thread, attr, start);
   if (error == 0) {
-    tm_join_created(join, created);
-    *thread = created;
+    tm_join_exists(join, thread);
+    tm_join_created(join);
     return 0;
   }
   mt_add_relaxed(&process->pthreads, -1U); /* relaxed: a count */
