@@ -2,10 +2,12 @@
 /* Does what its argument says, most of it in rank 1: what abuse.py looks at. */
 #define _GNU_SOURCE /* gettid() */
 #include <err.h>
+#include <errno.h>
 #include <error.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
@@ -95,6 +97,14 @@ static void stop_waiting(int rank) {
   MPI_Recv(&rank, 1, MPI_INT, (rank + 1) % 2, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+/* NAME(9, ...) for a function of err.h that takes a list of arguments. */
+static void fail_by(void (*call)(int, const char *, va_list), const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  call(9, format, arguments);
+  va_end(arguments);
+}
+
 static void in_rank_1(const char *how) {
   volatile int zero = 0;
   if (strcmp(how, "segv") == 0) write_to((int *)8);
@@ -109,6 +119,12 @@ static void in_rank_1(const char *how) {
   if (strcmp(how, "_exit") == 0) _exit(4);
   if (strcmp(how, "err") == 0) errx(9, "no such thing");
   if (strcmp(how, "error") == 0) error(10, 0, "no such %s", "other thing");
+  if (strcmp(how, "verr") == 0) {
+    errno = ENOENT;
+    fail_by(verr, "no %s", "such thing");
+  }
+  if (strcmp(how, "verrx") == 0) fail_by(verrx, "no %s", "such thing");
+  if (strcmp(how, "error-at-line") == 0) error_at_line(10, 0, "some.c", 7, "no such %s", "thing");
   if (strcmp(how, "chdir") == 0) CHECK(chdir("/") == 0);
   if (strcmp(how, "exit-in-handler") == 0) {
     atexit(first_handler);

@@ -95,6 +95,9 @@ class Ends(unittest.TestCase):
     def test_functions_of_libc_that_exit(self):
         self.ends("err", 9, "no such thing", "rank 1 ended with status 9")
         self.ends("error", 10, "no such other thing", "rank 1 ended with status 10")
+        self.ends("verr", 9, "no such thing: No such file or directory", "rank 1 ended with status 9")
+        self.ends("verrx", 9, "no such thing", "rank 1 ended with status 9")
+        self.ends("error-at-line", 10, "some.c:7: no such thing", "rank 1 ended with status 10")
 
     def test_exit_in_a_handler(self):
         result = self.ends("exit-in-handler", 5, "registered last", "rank 1 ended with status 5")

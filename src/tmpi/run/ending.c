@@ -45,31 +45,56 @@ static void abort_rank(void) {
 
 /* ---- what ends a program after a message: inside of libc it is another exit() */
 
+static void verr_rank(int status, const char *format, va_list arguments) {
+  vwarn(format, arguments);
+  exit(status);
+}
+
+static void verrx_rank(int status, const char *format, va_list arguments) {
+  vwarnx(format, arguments);
+  exit(status);
+}
+
 static void err_rank(int status, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  vwarn(format, arguments);
+  verr_rank(status, format, arguments);
   va_end(arguments);
-  exit(status);
 }
 
 static void errx_rank(int status, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  vwarnx(format, arguments);
+  verrx_rank(status, format, arguments);
   va_end(arguments);
-  exit(status);
+}
+
+/* file: NULL of error(), which names no line. */
+static void error_at(int status, int number, const char *file, unsigned line, const char *format,
+                     va_list arguments) {
+  char *text = NULL;
+  const char *said = vasprintf(&text, format, arguments) >= 0 ? text : format;
+  if (file != NULL)
+    error_at_line(0, number, file, line, "%s", said);
+  else
+    error(0, number, "%s", said);
+  if (said == text) free(text);
+  if (status != 0) exit(status);
 }
 
 static void error_rank(int status, int number, const char *format, ...) {
-  char *text = NULL;
   va_list arguments;
   va_start(arguments, format);
-  int length = vasprintf(&text, format, arguments);
+  error_at(status, number, NULL, 0, format, arguments);
   va_end(arguments);
-  error(0, number, "%s", length >= 0 ? text : format);
-  if (length >= 0) free(text);
-  if (status != 0) exit(status);
+}
+
+static void error_at_line_rank(int status, int number, const char *file, unsigned line,
+                               const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  error_at(status, number, file, line, format, arguments);
+  va_end(arguments);
 }
 
 /* ---- handlers */
@@ -126,7 +151,10 @@ const struct tm_override tm_override_ending[] = {
     {"abort", (tm_any *)abort_rank},
     {"err", (tm_any *)err_rank},
     {"errx", (tm_any *)errx_rank},
+    {"verr", (tm_any *)verr_rank},
+    {"verrx", (tm_any *)verrx_rank},
     {"error", (tm_any *)error_rank},
+    {"error_at_line", (tm_any *)error_at_line_rank},
     {"__cxa_atexit", (tm_any *)register_exit},
     {"on_exit", (tm_any *)register_on_exit},
     {"__cxa_at_quick_exit", (tm_any *)register_quick},
