@@ -135,13 +135,13 @@ static bool any_in_io(void) {
   return waits;
 }
 
-uint32_t mt_deadlock_bystanders;
+uint32_t mt_deadlock_bystanders; /* [atomic] */
 
 /* Counts the kernel threads that we know: VPs, waiters for our objects, and bystanders. */
 static uint32_t known_tasks(void) {
   return mt_load_relaxed(&mt_rt.vp_count) + mt_load_relaxed(&mt_rt.outside.parked) +
          mt_load_relaxed(&mt_rt.handover.runs) + mt_load_relaxed(&mt_rt.poll.tasks) +
-         mt_pack_tasks() + mt_deadlock_bystanders + MT_SANITIZER_TASKS;
+         mt_pack_tasks() + mt_load_relaxed(&mt_deadlock_bystanders) + MT_SANITIZER_TASKS;
 }
 
 static uint32_t deadlock_reported; /* once in a runtime's life */

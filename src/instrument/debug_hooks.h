@@ -44,7 +44,7 @@ bool mt_deadlock_report(void);
 
 /** Reports a stack overflow in place of the library, and returns whether it has; may be NULL. */
 extern bool (*mt_overflow_hook)(const char *name, size_t kib, const void *context);
-/** Kernel threads of the process that never make a thread ready. */
+/** [atomic] Kernel threads of the process that never make a thread ready. */
 extern uint32_t mt_deadlock_bystanders;
 
 #endif

@@ -51,6 +51,15 @@ int os_thread_start_detached(size_t stack_size, void *(*func)(void *), void *arg
   return refusal(error);
 }
 
+int os_thread_start_quiet(size_t stack_size, void *(*func)(void *), void *arg) {
+  sigset_t all, mask;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &mask);
+  int error = os_thread_start_detached(stack_size, func, arg);
+  pthread_sigmask(SIG_SETMASK, &mask, NULL);
+  return error;
+}
+
 void os_thread_join(pthread_t thread) { pthread_join(thread, NULL); }
 
 /* That of the process's first thread, whose end libc finds in the list of all mappings, which takes

@@ -122,6 +122,8 @@ int os_thread_start(pthread_t *thread, struct os_affinity *affinity, bool elsewh
                     void *(*func)(void *), void *arg);
 /** Starts a kernel thread nobody joins. @return as os_thread_start(). */
 int os_thread_start_detached(size_t stack_size, void *(*func)(void *), void *arg);
+/** The same, and it gets no signals: not even before its first line. */
+int os_thread_start_quiet(size_t stack_size, void *(*func)(void *), void *arg);
 /** Says in words which limit was met when these returned an error (refusal.c). */
 void os_thread_refusal(int error, char *text, size_t size);
 /** What a kernel thread hands down to the ones it creates. */

@@ -4,7 +4,10 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -114,6 +117,37 @@ static void end_in_malloc(int rank, const char *what) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* libc sends its signal of setgid() to each thread, and holds a lock of pthread_create() until all
+ * have handled it. This one never does, and ends the rank when it has come. */
+enum { SETXID = 33 /* glibc's */ };
+
+static uint64_t call_of_signals(long number, uint64_t set) {
+  bool blocks = number == SYS_rt_sigprocmask;
+  long error = blocks ? syscall(number, SIG_BLOCK, &set, NULL, sizeof set)
+                      : syscall(number, &set, sizeof set);
+  CHECK(error == 0);
+  return set;
+}
+
+static void *end_in_setgid(void *blocked) {
+  const uint64_t setxid = UINT64_C(1) << (SETXID - 1);
+  call_of_signals(SYS_rt_sigprocmask, setxid);
+  pthread_barrier_wait(blocked);
+  while ((call_of_signals(SYS_rt_sigpending, 0) & setxid) == 0) sched_yield();
+  raise(SIGTERM);
+  return blocked;
+}
+
+static void set_group(void) {
+  pthread_t thread;
+  pthread_barrier_t blocked;
+  signal(SIGTERM, leave_by_handler);
+  pthread_barrier_init(&blocked, NULL, 2);
+  CHECK(pthread_create(&thread, NULL, end_in_setgid, &blocked) == 0);
+  pthread_barrier_wait(&blocked);
+  CHECK(setgid(getgid()) == 0);
+}
+
 /* The signals that a rank finds ignored, before and after it changes one. */
 static void print_ignored(int rank) {
   struct sigaction now;
@@ -138,6 +172,7 @@ int main(int argc, char **argv) {
   }
   if (is(how, "signal-handler")) signal(SIGTERM, leave_by_handler);
   if (is(how, "handler-in-malloc")) end_in_malloc(rank, argv[2]);
+  if (is(how, "handler-in-setgid") && rank == 0) set_group();
   if (is(how, "late")) {
     end_late(rank, argv[2], argv[3]);
     return 0;

@@ -144,6 +144,9 @@ class Endings(unittest.TestCase):
             self.assertEqual(job.returncode, status, said)
             self.assertRegex(said, r"rank 1 ended with status \d+ in a signal handler without MPI_Finalize\(\)")
 
+    def test_exit_in_a_handler_while_no_kernel_thread_can_be_made(self):
+        self.ends("handler-in-setgid", signal.SIGTERM + 20, "rank 0 ended with status 35", ranks=2)
+
     def test_signal_from_outside_ends_the_job_by_it(self):
         with subprocess.Popen([TMPIRUN, "-n", "3", PROGRAM, "sleep"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True) as job:

@@ -193,7 +193,9 @@ void mti_set_idle_hook(void (*hook)(bool sleeps)) {
   mt_store_relaxed(&mt_rt.poll.idle, hook); /* relaxed: threads that need it are made ready later */
 }
 
-void mti_set_bystanders(uint32_t count) { mt_deadlock_bystanders = count; }
+void mti_add_bystanders(uint32_t more) {
+  mt_add_relaxed(&mt_deadlock_bystanders, more); /* relaxed: a count */
+}
 
 bool mti_peek(void *to, const void *from, size_t size) { return mt_peek(to, from, size); }
 

@@ -80,9 +80,9 @@ MTI_EXPORT size_t mti_stacks_left(void);
 /** @return how many mappings the guard pages of `stacks` default stacks take. */
 MTI_EXPORT size_t mti_stack_mappings(size_t stacks);
 
-/** Sets how many kernel threads of the process never make a thread ready. The deadlock check does
- * not wait for them. */
-MTI_EXPORT void mti_set_bystanders(uint32_t count);
+/** Counts `more` kernel threads of the process that never make a thread ready. The deadlock check
+ * does not wait for them. */
+MTI_EXPORT void mti_add_bystanders(uint32_t more);
 
 /** Copies memory that others may be changing, freeing or unmapping. Also in a signal handler.
  * @return false: the memory cannot be read. */

@@ -7,19 +7,28 @@
  * A rank flushes what no other thread holds: streams that another holds are that one's, or are
  * flushed when the job ends. When the process is ended early, a kernel thread flushes all, and the
  * end does not wait for it for longer than WAIT.
+ *
+ * A handler that ends the job may have interrupted libc where it holds a lock that
+ * pthread_create() takes, and that code continues no more. So that kernel thread is made before the
+ * first handler is installed, and sleeps.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdio_ext.h>
 
 #include "base/atomic.h"
+#include "core/internal/process.h"
 #include "os/os.h"
 #include "tmpi/run/output.h"
 #include "tmpi/run/process.h"
 
 enum { STACK_SIZE = 1 << 18, WAIT_NS = 500000000 };
 
-static uint32_t flushed; /* [atomic] futex */
+enum flusher { ABSENT, SLEEPS, WORKS };
+
+static uint32_t flusher; /* [atomic] futex: enum flusher */
+static uint32_t flushed; /* [atomic] futex: how often all was written */
 
 /* Of glibc: the list of all streams, linked by _chain, and its lock, which its owner may take
  * again. */
@@ -47,20 +56,51 @@ int tm_flush_free(void) {
   return errno == 0 ? 0 : EOF;
 }
 
-static void *flush(void *unused) {
-  os_signals_off();
+static void *flush_once(void *unused) {
   fflush(stdout); /* first: the others may wait */
   fflush(NULL);
-  mt_store_release(&flushed, 1); /* FL-1 release: all is written; pairs FL-2 */
-  os_futex_wake(&flushed, 1);
+  mt_add_acq_rel(&flushed, 1); /* FL-1 acq_rel: all is written; pairs FL-2 */
+  os_futex_wake(&flushed, INT_MAX);
   return unused;
+}
+
+static void *flush_each_time(void *unused) {
+  for (;;) {
+    /* FL-4 acquire: what was printed; pairs FL-3 */
+    while (mt_load_acquire(&flusher) == SLEEPS) os_futex_wait(&flusher, SLEEPS, UINT64_MAX);
+    flush_once(unused);
+    mt_store_relaxed(&flusher, SLEEPS); /* relaxed: FL-1 orders */
+  }
+}
+
+/* Refused: tm_flush_all() tries again. */
+void tm_flush_prepare(void) {
+  static uint32_t begun;                     /* [atomic] */
+  if (mt_or_relaxed(&begun, 1) != 0) return; /* relaxed: the first one prepares */
+  mt_store_relaxed(&flusher, SLEEPS);        /* relaxed: the kernel orders it for the thread */
+  if (os_thread_start_quiet(STACK_SIZE, flush_each_time, NULL) == 0)
+    mti_add_bystanders(1);
+  else
+    mt_store_relaxed(&flusher, ABSENT); /* relaxed: a hint */
+}
+
+/* @return false: there is none, or it waits for a stream since the program has called abort(), say,
+ * and continued. */
+static bool wake_flusher(void) {
+  uint32_t sleeps = SLEEPS;
+  if (tm_process_is_child()) return false;
+  /* FL-3 release: what was printed; pairs FL-4 */
+  if (!mt_cas_release(&flusher, &sleeps, WORKS)) return false;
+  os_futex_wake(&flusher, 1);
+  return true;
 }
 
 void tm_flush_all(void) {
   uint64_t deadline = os_now() + WAIT_NS;
-  if (os_thread_start_detached(STACK_SIZE, flush, NULL) == 0)
-    while (mt_load_acquire(&flushed) == 0 && /* FL-2 acquire: the same; pairs FL-1 */
-           os_futex_wait(&flushed, 0, deadline) == 0)
+  uint32_t before = mt_load_relaxed(&flushed); /* relaxed: a count */
+  if (wake_flusher() || os_thread_start_quiet(STACK_SIZE, flush_once, NULL) == 0)
+    while (mt_load_acquire(&flushed) == before && /* FL-2 acquire: the same; pairs FL-1 */
+           os_futex_wait(&flushed, before, deadline) == 0)
       continue;
   else if (ftrylockfile(stdout) == 0)
     fflush_unlocked(stdout);

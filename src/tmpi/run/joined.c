@@ -19,7 +19,7 @@
 #include "tmpi/run/modules.h"
 #include "tmpi/run/process.h"
 
-enum { SECONDS = 60, LEAVE_SECONDS = 10, WATCHER = 1 /* the kernel thread of watch.c */ };
+enum { SECONDS = 60, LEAVE_SECONDS = 10 };
 #define READ_NS 5000000000 /* at most, until the launcher has read a message */
 
 static const struct tm_nodes_module *module; /* [const] NULL: the job has one node */
@@ -180,7 +180,7 @@ const void *tm_joined_override(const char *name) {
 bool tm_joined_begin(void) {
   char why[TM_NODE_WHY];
   if (module == NULL) return true;
-  mti_set_bystanders(WATCHER + threads + 1); /* start() begins one more */
+  mti_add_bystanders(threads + 1); /* start() begins one more */
   if (module->start(SECONDS, tm_watch_late, why, sizeof why)) return true;
   fprintf(stderr, "tmpirun: this node cannot begin with the others: %s (see their messages)\n",
           why);

@@ -140,6 +140,10 @@ char **tm_process_environment(const struct tm_process *process);
 /** flush.c: writes what was printed, and waits for that for half a second at most. */
 void tm_flush_all(void);
 
+/** From now on tm_flush_all() takes no lock of libc's. Before a handler is installed that may call
+ * it. */
+void tm_flush_prepare(void);
+
 /** The same of the streams that no other thread holds. @return 0; EOF, with errno. */
 int tm_flush_free(void);
 

@@ -59,6 +59,7 @@ static int sigaction_rank(int signo, const struct sigaction *new, struct sigacti
     wanted = (struct tm_action){(uintptr_t)new->sa_handler, (uint64_t)(unsigned)new->sa_flags,
                                 word_of(&new->sa_mask)};
   if (new != NULL) tm_wait_prepare();
+  if (new != NULL &&new->sa_handler != SIG_DFL &&new->sa_handler != SIG_IGN) tm_flush_prepare();
   tm_signals_change(own_signals(), signo, new != NULL ? &wanted : NULL, &before);
   if (old != NULL) {
     memset(old, 0, sizeof *old);

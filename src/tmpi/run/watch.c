@@ -191,14 +191,10 @@ int tm_watch_start(long seconds) {
   struct sigaction before;
   limit = seconds;
   if (seconds > 0) deadline = os_now() + (uint64_t)seconds * 1000000000;
-  sigset_t all, mask;
-  sigfillset(&all); /* it must not run a handler before it comes to its first line */
-  pthread_sigmask(SIG_SETMASK, &all, &mask);
-  int priority = os_priority_raise(), error = os_thread_start_detached(STACK_SIZE, watch, NULL);
+  int priority = os_priority_raise(), error = os_thread_start_quiet(STACK_SIZE, watch, NULL);
   os_priority_restore(priority);
-  pthread_sigmask(SIG_SETMASK, &mask, NULL);
   if (error != 0) return error;
-  mti_set_bystanders(1);
+  mti_add_bystanders(1);
   os_signal_install(SIGUSR1, on_signal, &before);
   return 0;
 }
