@@ -202,11 +202,7 @@ static void deliver_short_unlock(struct tm_request *recv, const struct tm_far_he
                                  const struct tm_envelope *envelope, const void *data) {
   struct tm_mailbox *box = &recv->owner->box;
   bool freed = false;
-  tm_set_result(recv, envelope, header->bytes);
-  if (mt_likely(tm_type_is_flat(recv->type)))
-    tm_slot_copy(recv->buffer, data, recv->bytes);
-  else
-    tm_type_unpack(recv->buffer, recv->type, 0, data, recv->bytes);
+  tm_short_unpack(envelope, header->bytes, data, recv);
   struct mltp_thread *thread = recv->parks ? recv->blocked : tm_request_mark_done(recv, &freed);
   mti_unlock(&box->ilock); /* from here on recv may be gone */
   if (thread != NULL) tm_resume(box, thread);

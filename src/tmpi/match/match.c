@@ -87,7 +87,7 @@ static void unpack(struct tm_request *recv, const struct tm_message *m) {
 /* The message in the inline slot. The internal lock is held. */
 static void unpack_fast(struct tm_mailbox *box, struct tm_request *recv) {
   const struct tm_inline_slot *slot = &box->inline_slot;
-  tm_short_unpack(&slot->envelope, slot->full, slot->data, recv);
+  tm_short_unpack(&slot->envelope, tm_slot_bytes(slot->full), slot->data, recv);
   tm_inline_slot_empty(box);
 }
 

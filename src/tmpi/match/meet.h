@@ -40,10 +40,10 @@ static inline void tm_set_result(struct tm_request *r, const struct tm_envelope 
   r->bytes = bytes > room ? room : bytes;
 }
 
-/** A receive gets what is in a slot, or several. full: as of struct tm_inline_slot. */
-static inline void tm_short_unpack(const struct tm_envelope *envelope, uint32_t full,
+/** A receive gets few bytes, which mostly are those of a slot. */
+static inline void tm_short_unpack(const struct tm_envelope *envelope, size_t bytes,
                                    const char *data, struct tm_request *recv) {
-  tm_set_result(recv, envelope, tm_slot_bytes(full));
+  tm_set_result(recv, envelope, bytes);
   if (mt_likely(tm_type_is_flat(recv->type)))
     tm_slot_copy(recv->buffer, data, recv->bytes);
   else
@@ -55,8 +55,9 @@ static inline void tm_intake_unpack(struct tm_intake *in, const struct tm_intake
                                     struct tm_request *recv) {
   struct tm_short_message m;
   tm_intake_read(in, first, &m);
-  tm_short_unpack(m.envelope, m.full, m.data, recv);
-  tm_intake_take(in, tm_slot_bytes(m.full));
+  size_t bytes = tm_slot_bytes(m.full);
+  tm_short_unpack(m.envelope, bytes, m.data, recv);
+  tm_intake_take(in, bytes);
 }
 
 #endif
