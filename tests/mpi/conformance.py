@@ -4,7 +4,10 @@
 
 usage: conformance.py TOOL
 """
+import argparse
 import importlib.util
+import json
+import os
 import pathlib
 import sys
 import tempfile
@@ -90,6 +93,37 @@ class Reading(unittest.TestCase):
                        for name, verdict in (("good", "pass"), ("bad", "fail"), ("other", "pass"))]
             TOOL.without_spawning(at, entries)
             self.assertEqual([entry.verdict for entry in entries], ["skip", "fail", "pass"])
+
+
+COMMANDS = {
+    "mpirun.openmpi": 'while [ "$1" != tmpirun ]; do [ "$1" != -n ] || NODES=$2; shift; done; export NODES; exec "$@"',
+    "tmpirun": '[ "$3" = -n ] && RANKS=$4 && export RANKS && shift 4 && exec "$@"'}
+PROGRAMS = {"right": 'test "$RANKS" = 8 && echo "No Errors"', "alone": 'test -z "$NODES" && echo "No Errors"',
+            "wrong": "echo $NODES $RANKS; exit 1"}
+
+
+class OverNodes(unittest.TestCase):
+    def test_a_program_that_fails_on_several_nodes_only(self):
+        with tempfile.TemporaryDirectory() as folder:
+            at = pathlib.Path(folder)
+            for name, texts in (("bin", COMMANDS), ("programs/pt2pt", PROGRAMS), ("results", {})):
+                (at / name).mkdir(parents=True)
+                for program, text in texts.items():
+                    (at / name / program).write_text(f"#!/bin/sh\n{text}\n", encoding="ascii")
+                    (at / name / program).chmod(0o755)
+            environment = os.environ | {"PATH": f"{at}/bin:{os.environ['PATH']}"}
+            options = argparse.Namespace(nodes=TOOL.nodes_and_ranks("2x4"), limit=None, memory=1, jobs=1, work=at)
+            for names, status in (("right wrong", 0), ("right wrong alone", 1)):
+                (at / "programs/pt2pt/testlist").write_text("".join(f"{name} 2\n" for name in names.split()), encoding="ascii")
+                self.assertEqual(TOOL.over_nodes(options, environment, at / "programs", at / "programs", ["pt2pt"]), status)
+            rows = json.loads((at / "results/nodes-2x4.json").read_text(encoding="ascii"))
+        self.assertEqual({key: row["verdict"] for key, row in rows.items()}, {
+            "pt2pt/right 8 =8": "pass", "pt2pt/wrong 8 =8": "no verdict, status 1", "pt2pt/alone 8 =8": "no verdict, status 1"})
+        self.assertEqual(rows["pt2pt/wrong 8 =8"]["output"], "2 8\n")
+
+    def test_numbers(self):
+        for word in ("2", "2x", "0x4", "2x4x", "-2x4"):
+            self.assertRaises(argparse.ArgumentTypeError, TOOL.nodes_and_ranks, word)
 
 
 class Page(unittest.TestCase):

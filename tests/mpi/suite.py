@@ -45,11 +45,11 @@ class Suite(unittest.TestCase):
                 path.write_text(f"#!/bin/sh\n{text}\n", encoding="ascii")
                 path.chmod(0o755)
 
-    def run_tool(self, *options):
+    def run_tool(self, *options, status=0):
         result = subprocess.run([sys.executable, "-B", TOOL, self.at / "lists", self.at / "ours", "--launch",
                                  "env RANKS={n}", "--folders", "part", "--results", self.at / "rows.json", *options],
                                 capture_output=True, text=True, check=False)
-        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.returncode, status, result.stderr)
         return result.stdout, json.loads((self.at / "rows.json").read_text(encoding="ascii"))
 
     def test_verdicts(self):
@@ -61,10 +61,12 @@ class Suite(unittest.TestCase):
         self.assertIn("Found 1 errors of -x", rows["part/bad 2 x1 arg=-x"]["output"])
 
     def test_reference(self):
-        said, rows = self.run_tool("--reference", "env RANKS={n}", "--reference-programs", self.at / "theirs")
+        said, rows = self.run_tool("--reference", "env RANKS={n}", "--reference-programs", self.at / "theirs", status=1)
         self.assertEqual(rows["part/bad 8 x4 arg=-x"]["reference"]["verdict"], "pass")
         self.assertIn("| part | 2 | 3 | 2 | 2 | 0 |", said)  # at 4x lonely fails, with the reference too
         self.assertIn("40.0 % of 5 pass; 66.7 % of those that the reference does not fail", said)
+        self.run_tool("--ranks", "5", "--only", "lonely|noisy", "--reference", "env RANKS={n}", "--reference-programs",
+                      self.at / "theirs", "--results", self.at / "both.json")  # the reference fails, too
 
     def test_a_number_of_ranks_for_each_line(self):
         said, rows = self.run_tool("--ranks", "6", "1")

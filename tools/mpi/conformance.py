@@ -8,6 +8,9 @@ own number of ranks. Folders that are done are not run again, so an interrupted 
 
 Entries that the suite skips (for memory, or since the program says so) count as not passed. So do programs that
 ask whether they may spawn and then print "No Errors" without a test, as long as they may not.
+
+--nodes runs the programs on several nodes of this machine instead, which Open MPI's mpirun starts, and each that fails
+there on one node, with as many ranks. It writes no page, and its status is 1 if any fails on several nodes only.
 """
 import argparse
 import collections
@@ -221,6 +224,26 @@ def run_folder(options, environment, sources, programs, folder):
     return entries
 
 
+def over_nodes(options, environment, sources, programs, folders):
+    """Runs the folders on several nodes, by suite.py. @return its status."""
+    nodes, each = options.nodes
+    launch = f"mpirun.openmpi --allow-run-as-root --oversubscribe -n {nodes} tmpirun --timeout {{s}} -n {{n}}"
+    limit = ["--limit", str(options.limit), "--reference-limit", str(options.limit)] if options.limit else []
+    command = [sys.executable, "-B", pathlib.Path(__file__).with_name("suite.py"), sources, programs, "--launch", launch,
+               "--reference", "tmpirun --timeout {s} -n {n}", "--reference-programs", programs, "--folders", *folders,
+               "--ranks", str(nodes * each), "--memory", str(memory_of(options) / options.jobs), "--jobs", str(options.jobs),
+               "--results", options.work / f"results/nodes-{nodes}x{each}.json", *limit]
+    return subprocess.run(command, env=environment | {"UCX_TLS": "tcp"}, check=False).returncode
+
+
+def nodes_and_ranks(text):
+    """@return both numbers of a word as 2x4."""
+    match = re.fullmatch("([1-9][0-9]*)x([1-9][0-9]*)", text)
+    if not match:
+        raise argparse.ArgumentTypeError(f"'{text}' is not NODESxRANKS, as 2x4")
+    return int(match[1]), int(match[2])
+
+
 def git(folder, *words):
     done = subprocess.run(["git", "-C", folder, *words], capture_output=True, text=True, check=False)
     return done.stdout.strip() if done.returncode == 0 else ""
@@ -277,6 +300,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="folders at a time")
     parser.add_argument("--limit", type=int, help="seconds for an entry that sets no limit (default: the suite's)")
     parser.add_argument("--memory", type=int, help="GiB: entries that want more are skipped (default: this machine's)")
+    parser.add_argument("--nodes", type=nodes_and_ranks, metavar="NODESxRANKS", help="as 2x4: several nodes beside one")
     options = parser.parse_args()
     options.path, options.work = options.path.resolve(), options.work.resolve()
     (options.work / "results").mkdir(parents=True, exist_ok=True)
@@ -288,6 +312,8 @@ def main():
     sources, programs = prepare(options, environment)
     folders = [folder for folder in listed(programs, sources)
                if not options.folders or any(f"{folder}/".startswith(f"{word.rstrip('/')}/") for word in options.folders)]
+    if options.nodes:
+        return over_nodes(options, environment, sources, programs, folders)
     files = [folder for folder in folders if "io" in folder.split("/")]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         def run(folder):

@@ -10,10 +10,10 @@ whatever it prints.
 SOURCES has folders with these files, PROGRAMS the same folders with the programs, built by tmpicc. Each line
 runs at its number of ranks times each of --times, or at each of --ranks. What fails is run by --reference, a launcher
 of another MPI, at the same number of ranks, its programs being in --reference-programs: what fails there too most
-likely cannot run so. Results are kept in --results, and what is there is not run again, so an interrupted run continues.
+likely cannot run so. The exit status is 1 if anything fails that the reference passes. Results are kept in --results,
+and what is there is not run again, so an interrupted run continues.
 
-Several nodes beside one: --launch 'mpirun.openmpi --oversubscribe -n 4 tmpirun --timeout {s} -n {n}', --ranks 16, and
-tmpirun with the same programs as the reference.
+Several nodes beside one: ./dev conformance PATH --nodes 4x4.
 """
 import argparse
 import concurrent.futures
@@ -24,6 +24,7 @@ import re
 import shlex
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -108,6 +109,10 @@ class Results:
 
 def failed(row):
     return "seconds" in row and row["verdict"] != "pass"
+
+
+def failed_here_only(row):
+    return failed(row) and row.get("reference", {}).get("verdict") == "pass"
 
 
 def perform(options, results, entry, times):
@@ -197,7 +202,8 @@ def main():
                 print(f"{key}: {results.rows[key]['verdict']}", flush=True)
     for times in options.at:
         table(results.rows, times, options.folders)
+    return 1 if any(map(failed_here_only, results.rows.values())) else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
