@@ -9,6 +9,8 @@
 
 enum { MANY = 40, CELLS = 400 };
 
+static MPI_Comm near; /* the ranks of this node */
+
 static void add(void *in, void *inout, int *count, MPI_Datatype *type) {
   (void)type;
   for (int i = 0; i < *count; i++) ((int *)inout)[i] += ((int *)in)[i];
@@ -44,7 +46,7 @@ static void accesses(void) {
   MPI_Win_detach(win, cells);
   MPI_Win_attach(win, from, sizeof from);
   MPI_Win_free(&win);
-  MPI_Win_allocate_shared(64, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+  MPI_Win_allocate_shared(64, 1, MPI_INFO_NULL, near, &memory, &win);
   MPI_Win_free(&win);
 }
 
@@ -273,8 +275,10 @@ int main(int argc, char **argv) {
     int fd = rank == 0 ? mkstemp(path) : 0;
     CHECK(fd >= 0 && (rank != 0 || close(fd) == 0));
     MPI_Bcast(path, sizeof path, MPI_CHAR, 0, MPI_COMM_WORLD);
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &near);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) check(&rows[i]);
     CHECK(rank != 0 || unlink(path) == 0);
+    MPI_Comm_free(&near);
   }
   MPI_Finalize();
   return 0;
