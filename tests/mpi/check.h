@@ -40,4 +40,14 @@ static inline int check_start(int *argc, char ***argv, int *size) {
   return rank;
 }
 
+/** Collective. @return the first rank of the caller's node: 0 for all of a job on one node. */
+static inline int check_first_of_node(int rank) {
+  int first;
+  MPI_Comm node;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  MPI_Allreduce(&rank, &first, 1, MPI_INT, MPI_MIN, node);
+  MPI_Comm_free(&node);
+  return first;
+}
+
 #endif
