@@ -10,23 +10,18 @@ import argparse
 import os
 import pathlib
 import shutil
-import signal
 import tempfile
 import time
 
 import check_nodes
-from check_nodes import SECONDS, SILENCE_SECONDS, end_of, expect, processes_of, run, step, wait_until
+from check_nodes import (SECONDS, SILENCE_SECONDS, end_after_fault, end_of, expect, kill, processes_of, run, step, try_fault,
+                         wait_until)
 
 PHASES = [  # what the ranks do, seconds after both processes are there
     ("wait", 0.0), ("wait", 0.05), ("wait", 0.1), ("wait", 0.2), ("wait", 0.3),  # start, and connections
     ("stream", 2), ("stream", 2.1), ("meet", 2), ("meet", 2.1), ("end", 2)]
 LINKS = [(20, 0), (2, 2)]  # ms, and percent of the frames
 MEET_SECONDS = 60  # src/tmpi/run/joined.c
-
-
-def kill(entries):
-    for entry in entries:
-        os.kill(int(entry.name), signal.SIGKILL)
 
 
 def on_node(network, node, entries):
@@ -45,7 +40,7 @@ def ends(network, job, tmpirun):
     """All processes of a job end. @return what they and the launcher have printed."""
     wait_until(lambda: not processes_of(network, tmpirun), SILENCE_SECONDS + 10,
                f"nodes have not ended {SILENCE_SECONDS + 10} s after the fault")
-    said, status = end_of(job)
+    said, status = end_after_fault(network, tmpirun, job)
     said += "".join(file.read_text() for file in sorted(network.folder.glob("errors.*")))
     expect(status != 0 and "right" not in said.splitlines(), f"status {status}:\n{said}")
     return said
@@ -88,7 +83,7 @@ def node_that_never_comes(network, tmpirun, program):
     wait_until(lambda: processes_of(network, tmpirun), SECONDS, "no node has started")
     wait_until(lambda: not processes_of(network, tmpirun), MEET_SECONDS + 30,
                f"node 0 has not ended {MEET_SECONDS + 30} s after its start")
-    said, status = end_of(job)
+    said, status = end_after_fault(network, tmpirun, job)
     expect(status == 1 and "do not find each other: nothing has come from node 1 (10.77.0.2)" in said, f"status {status}:\n{said}")
 
 
@@ -100,13 +95,13 @@ def right(network, tmpirun, program, what):
 def check(network, tmpirun, program):
     for what, seconds in PHASES:
         with step(f"a node killed {seconds} s after its start, ranks {what}"):
-            kill_node(network, tmpirun, program, what, seconds)
+            try_fault(kill_node, network, tmpirun, program, what, seconds)
     with step("the server of PMIx of a node killed"):
-        kill_server(network, tmpirun, program)
+        try_fault(kill_server, network, tmpirun, program)
     with step("a link down for 5 s"):
         heal_link(network, tmpirun, program, 5)
     with step("a node that never comes"):
-        node_that_never_comes(network, tmpirun, program)
+        try_fault(node_that_never_comes, network, tmpirun, program)
     for delay, loss in LINKS:
         with step(f"a link that delays by {delay} ms and loses {loss} %"), network.slow_link(1, delay, loss):
             right(network, tmpirun, program, "pulse")
