@@ -6,8 +6,8 @@
 
 #include "tmpi/bindings/bindings.h"
 
-/* COMMON blocks in Fortran, which gfortran aligns so. */
-enum { BLOCK = 32 };
+/* COMMON blocks in Fortran, which gfortran aligns so at most; a linker warns of less. */
+enum { BLOCK = 64 };
 alignas(BLOCK) MPI_Fint tmpi_bottom_;
 alignas(BLOCK) MPI_Fint tmpi_in_place_;
 alignas(BLOCK) MPI_Fint tmpi_buffer_automatic_;
