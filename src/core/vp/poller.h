@@ -10,7 +10,9 @@
 
 #include "core/vp/vp.h"
 
-enum { MT_POLL_EVENTS = 128 /**< taken from the kernel at a time */ };
+/** Taken from the kernel at a time. A VP that finds as many leaves some to another VP, so a small
+ * number wakes that VP too soon. They lie on the idle context's stack, which has 16 KiB or more. */
+enum { MT_POLL_EVENTS = 512 };
 
 /** Changes of readiness, between the wait for them and their delivery. */
 struct mt_poll_batch {
