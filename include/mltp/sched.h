@@ -21,8 +21,9 @@ MLTP_BEGIN_DECLS
  * @param vps virtual processors to start with; 0: as many as MLTP_VPS says, else as many as the
  *            CPUs that this process may use (affinity mask and cgroup CPU quota)
  * @return 0; EALREADY: it runs already; EINVAL: a bad MLTP_* value, or a dump signal that cannot
- *         be caught; ENOMEM, EAGAIN: memory or kernel threads are short. A message on stderr names
- *         the cause of all but EALREADY.
+ *         be caught; EACCES: an object asks for executable stacks, and the kernel refuses them;
+ *         ENOMEM, EAGAIN: memory or kernel threads are short. A message on stderr names the cause
+ *         of all but EALREADY.
  * Blocks: while another kernel thread starts or stops the runtime. Context: foreign (normally the
  * process's first thread).
  */

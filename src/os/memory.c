@@ -2,6 +2,7 @@
 /* Address space, memory and guards. */
 #include <errno.h>
 #include <limits.h>
+#include <link.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -46,9 +47,10 @@ void *os_reserve(size_t size) {
   return address;
 }
 
-int os_enable(void *address, size_t size) {
+int os_enable(void *address, size_t size, bool executable) {
   int saved = errno;
-  int error = mprotect(address, size, PROT_READ | PROT_WRITE) == 0 ? 0 : ENOMEM;
+  int protection = PROT_READ | PROT_WRITE | (executable ? PROT_EXEC : 0);
+  int error = mprotect(address, size, protection) == 0 ? 0 : ENOMEM;
   errno = saved;
   return error;
 }
@@ -60,7 +62,7 @@ void os_show_in_cores(void *address, size_t size) {
 }
 
 int os_commit(void *address, size_t size) {
-  int error = os_enable(address, size);
+  int error = os_enable(address, size, false);
   if (error == 0) os_show_in_cores(address, size);
   return error;
 }
@@ -104,6 +106,18 @@ int os_guard_mprotect(void *address, size_t size) {
   int error = mprotect(address, size, PROT_NONE) == 0 ? 0 : ENOMEM;
   errno = saved;
   return error;
+}
+
+static int asks_for_executable_stacks(struct dl_phdr_info *info, size_t size, void *unused) {
+  (void)size, (void)unused;
+  for (int i = 0; i < info->dlpi_phnum; i++)
+    if (info->dlpi_phdr[i].p_type == PT_GNU_STACK && (info->dlpi_phdr[i].p_flags & PF_X) != 0)
+      return 1;
+  return 0;
+}
+
+bool os_wants_executable_stacks(void) {
+  return dl_iterate_phdr(asks_for_executable_stacks, NULL) != 0;
 }
 
 size_t os_memory_available(void) {

@@ -48,7 +48,7 @@ void *os_reserve(size_t size);
 /** Makes reserved space usable; memory appears as it is touched. */
 int os_commit(void *address, size_t size);
 /** The two halves of it, for space of which parts stay unusable; a core has what is shown in it. */
-int os_enable(void *address, size_t size);
+int os_enable(void *address, size_t size, bool executable);
 void os_show_in_cores(void *address, size_t size);
 void os_release(void *address, size_t size);
 /** Brings memory that is about to be written to, with less work than a page fault for each page
@@ -64,6 +64,9 @@ int os_guard_light(void *address, size_t size);
 bool os_advice_is_checked(void *address, size_t size);
 /** The same by mprotect, at the price of mappings. @return 0 or ENOMEM. */
 int os_guard_mprotect(void *address, size_t size);
+/** @return whether an object of the process asks for executable stacks (PT_GNU_STACK), as code does
+ * that passes on the address of a function within a function. */
+bool os_wants_executable_stacks(void);
 /** @return vm.max_map_count when first asked, or its default when it cannot be read. */
 long os_max_mappings(void);
 /** @return bytes of memory that can be had without swapping; 0: the kernel does not say. */

@@ -52,6 +52,13 @@ class Objects(Opening):
             MPI_Barrier(MPI_COMM_WORLD);
             CHECK(call() == 2);""")
 
+    def test_code_on_the_stack(self):
+        """Stacks are there when the object comes: it is refused, unless the program asked for executable stacks."""
+        self.build("plug.so", "int call(void) { return 3; }", "-shared", "-Wl,-z,execstack")
+        self.works(f'CHECK(dlopen("{self.folder}/plug.so", RTLD_NOW) == NULL);'
+                   'CHECK(strstr(dlerror(), "it needs executable stacks") != NULL);')
+        self.works(self.opened(), "-Wl,-z,execstack")
+
     def test_descriptor_of_stdout(self):
         """The program's streams follow no plug-in, unless each rank has streams: the job ends before it prints elsewhere."""
         for body in ("close(1); return open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);",

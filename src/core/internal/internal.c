@@ -207,6 +207,18 @@ void mti_touch(void *address, size_t size) { os_touch(address, size); }
 
 void mti_expect_stacks(size_t count) { mt_stacks_expect(count); }
 
+void mti_make_stacks_executable(void) { mt_stacks_make_executable(); }
+
+bool mti_stacks_are_executable(void) { return mt_stacks_are_executable(); }
+
+void mti_allow_code_on_stack(void) {
+  char *low;
+  size_t size;
+  if (!mt_stacks_are_executable()) return;
+  os_thread_stack(&low, &size);
+  os_enable(low, size, true);
+}
+
 int mti_cpus(void) { return mt_rt.cpus; }
 
 size_t mti_stack_mappings(size_t stacks) { return mt_stack_mappings(stacks); }

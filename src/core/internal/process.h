@@ -73,6 +73,15 @@ MTI_EXPORT int mti_cpus(void);
  * mltp_init(). */
 MTI_EXPORT void mti_expect_stacks(size_t count);
 
+/** Makes all stacks executable. Call it before mltp_init(). */
+MTI_EXPORT void mti_make_stacks_executable(void);
+
+/** @return whether stacks are executable: an object asks for it. */
+MTI_EXPORT bool mti_stacks_are_executable(void);
+
+/** Makes the stack of the calling kernel thread executable, if stacks are. */
+MTI_EXPORT void mti_allow_code_on_stack(void);
+
 /** @return how many stacks of the default size there is address space for; SIZE_MAX where threads
  * are kernel threads. */
 MTI_EXPORT size_t mti_stacks_left(void);

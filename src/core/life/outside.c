@@ -17,6 +17,7 @@
 #include "core/det/det.h"
 #include "core/life/end.h"
 #include "core/memory/descriptor.h"
+#include "core/memory/stack.h"
 #include "core/sched/idle.h"
 #include "core/thread/key.h"
 #include "core/vp/vp.h"
@@ -117,6 +118,7 @@ static void *bound_main(void *arg) {
   mt_outside_watch(self);
   os_sigstack_make();
   os_thread_stack((char **)&self->stack_low, &self->stack_size);
+  if (mt_stacks_are_executable()) os_enable((void *)self->stack_low, self->stack_size, true);
   MT_PROBE2(start, self, self->id);
   if (setjmp(bottom) == 0) self->result = mt_call_function(self);
   os_thread_exit_value(exit_key, NULL);

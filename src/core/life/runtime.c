@@ -206,6 +206,7 @@ static int start(int vps, bool bound_main) {
     return error;
   }
   error = mt_stacks_init();
+  if (error == EACCES) return error;
   if (error != 0) {
     mt_message("mltp_init: no address space for stacks: %s (raise the limit on virtual memory)",
                strerror(error));

@@ -300,7 +300,7 @@ static int open_all(void) {
   int error = os_faults_open(&pack.faults, "mltp-packer");
   if (error != 0) return refuse(error, "userfaultfd");
   pack.stage = os_reserve(size);
-  if (pack.stage == NULL || os_commit(pack.stage, size) != 0) return refuse(ENOMEM, "mmap");
+  if (pack.stage == NULL || mt_stacks_commit(pack.stage, size) != 0) return refuse(ENOMEM, "mmap");
   error = os_faults_watch(&pack.faults, pack.stage, size - MT_PAGE);
   if (error != 0) return refuse(error, "ioctl(UFFDIO_REGISTER)");
   error = try_it();

@@ -35,6 +35,10 @@ static const uint64_t CANARY = 0x6d6c7470c0ffee11u;
 
 static size_t expected; /* [ilock] stacks of the default size that will be needed yet, at least */
 
+static bool executable; /* [const] after init: an object that libc has not loaded asks for it */
+
+void mt_stacks_make_executable(void) { executable = true; }
+
 void mt_stacks_expect(size_t count) { expected = count + 1; /* VP 0 has an idle context */ }
 
 /* [ilock] all but the constants after init */
@@ -57,6 +61,7 @@ static struct {
   struct leader *trimmed[MT_STACK_CLASS_MAX + 1]; /* [ilock of the pool] free, without memory */
   uint64_t trim_at;   /* [atomic] relaxed: about when to trim; 0: no need */
   bool can_advise;    /* [const] what madvise() accepts is done */
+  bool executable;    /* [const] stacks hold code: GCC's way to functions within functions */
   enum mt_guard kind; /* auto: not tried yet */
   long mappings_left; /* that guards by mprotect may still use */
   long large_left;    /* that large guards may use where madvise() works */
@@ -128,6 +133,27 @@ static size_t first_part(size_t most) {
   return size;
 }
 
+bool mt_stacks_are_executable(void) { return arena.executable; }
+
+int mt_stacks_commit(void *address, size_t size) {
+  int error = os_enable(address, size, arena.executable);
+  if (error == 0) os_show_in_cores(address, size);
+  return error;
+}
+
+/* Tries it with a page of the arena. Threads whose stacks are not executable would crash later. */
+static int allow_code(void) {
+  arena.executable = executable || os_wants_executable_stacks();
+  if (!arena.executable) return 0;
+  bool allowed = os_enable(arena.base, arena.page, true) == 0;
+  if (allowed && os_guard_mprotect(arena.base, arena.page) == 0) return 0;
+  mt_message(
+      "mltp_init: the program or a library of it needs executable stacks, and the kernel refuses "
+      "them (build it without functions within functions, or link it with -z noexecstack)");
+  mt_stacks_free();
+  return EACCES;
+}
+
 int mt_stacks_init(void) {
   arena.page = os_page_size();
   mt_rt.stack_class = mt_stack_class((size_t)mt_options.stack_size);
@@ -140,7 +166,7 @@ int mt_stacks_init(void) {
   for (; size >= COMMIT_STEP; size /= 2) {
     if (!add_part(size)) continue;
     arena.can_advise = os_advice_is_checked(arena.base, arena.page);
-    return 0;
+    return allow_code();
   }
   return ENOMEM;
 }
@@ -243,7 +269,7 @@ static bool prepare(void) {
   os_show_in_cores(arena.base, (expected < most ? expected : most) * step);
   for (; made < expected && made < most && arena.large_left >= 2; made++) {
     char *low = arena.base + made * step;
-    if (os_enable(low + guard, size - guard) != 0) break;
+    if (os_enable(low + guard, size - guard, arena.executable) != 0) break;
     arena.large_left -= 2;
   }
   expected = 0;
@@ -255,7 +281,7 @@ static bool prepare(void) {
 static bool commit(void) {
   size_t step = commit_step();
   if (expected > 1 && prepare()) return true;
-  if (os_commit(arena.base + arena.usable, step) != 0) return false;
+  if (mt_stacks_commit(arena.base + arena.usable, step) != 0) return false;
   arena.usable += step;
   return true;
 }
@@ -266,7 +292,7 @@ static bool take_guards_back(size_t start) {
   if (start >= arena.guarded) return true;
   size_t bytes = arena.guarded - start;
   arena.guarded = start;
-  return os_commit(arena.base + start, bytes) == 0;
+  return mt_stacks_commit(arena.base + start, bytes) == 0;
 }
 
 size_t mt_stack_mappings(size_t stacks) {

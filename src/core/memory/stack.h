@@ -59,8 +59,19 @@ enum mt_stack_check {
  * Before mt_stacks_init(). */
 void mt_stacks_expect(size_t count);
 
-/** @return 0 or ENOMEM: no address space. */
+/** Makes all stacks executable, as they are where an object of the process asks for it. Before
+ * mt_stacks_init(). */
+void mt_stacks_make_executable(void);
+
+/** @return 0, ENOMEM: no address space, or EACCES after a message: stacks have to be executable,
+ * and may not be. */
 int mt_stacks_init(void);
+
+/** @return whether stacks are executable. */
+bool mt_stacks_are_executable(void);
+
+/** Makes reserved space usable as that of stacks is. */
+int mt_stacks_commit(void *address, size_t size);
 
 /** Gives everything back; no stack is in use. */
 void mt_stacks_free(void);

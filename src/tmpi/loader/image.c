@@ -158,6 +158,7 @@ static bool read_segments(struct tm_image *image, const Elf64_Ehdr *header, size
     if (used && !tm_image_inside(image, p->p_vaddr, p->p_filesz))
       return tm_damaged(image->path, "a table lies outside of it");
     if (p->p_type == PT_INTERP) image->is_executable = true;
+    if (p->p_type == PT_GNU_STACK) image->runs_code_on_stack = (p->p_flags & PF_X) != 0;
     if (p->p_type == PT_GNU_EH_FRAME) image->unwind = p->p_vaddr;
     if (p->p_type == PT_DYNAMIC) {
       image->dynamic = (const Elf64_Dyn *)(image->pristine + p->p_vaddr);

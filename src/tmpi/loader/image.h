@@ -67,8 +67,9 @@ struct tm_image {
   struct tm_segment segments[TM_SEGMENTS_MAX];
   int segment_count;
   size_t entry;
-  bool is_executable; /* has a program interpreter */
-  bool is_symbolic;   /* linked with -Bsymbolic: it looks at itself first */
+  bool is_executable;      /* has a program interpreter */
+  bool runs_code_on_stack; /* it asks for executable stacks */
+  bool is_symbolic;        /* linked with -Bsymbolic: it looks at itself first */
 
   const Elf64_Dyn *dynamic;
   size_t dynamic_count;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
+#include "core/internal/process.h"
 #include "os/os.h"
 #include "tmpi/loader/policy.h"
 #include "tmpi/loader/search.h"
@@ -67,6 +68,11 @@ static bool lay_out(const struct tm_program *program, struct tm_image *image) {
 /* ---- a new object */
 
 static bool prepare(struct tm_program *program, struct tm_image *image) {
+  if (image->runs_code_on_stack && !mti_stacks_are_executable())
+    return tm_refuse(
+        image->path,
+        "it needs executable stacks, and ranks run with others already (link it to the "
+        "program, or the program with -z execstack)");
   image->opened = calloc((size_t)program->ranks, 1);
   if (image->opened == NULL) return tm_refuse(image->path, "no memory (free some)");
   if (!lay_out(program, image)) return false;

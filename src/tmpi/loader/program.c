@@ -359,3 +359,9 @@ void tm_program_destruct(const struct tm_program *program, int rank) {
   for (int i = program->start_count - 1; i >= 0; i--)
     tm_program_destruct_image(program, program->images[program->order[i]], rank);
 }
+
+bool tm_program_runs_code_on_stack(const struct tm_program *program) {
+  for (int i = 0; i < program->image_count; i++)
+    if (program->images[i]->runs_code_on_stack) return true;
+  return false;
+}

@@ -207,4 +207,7 @@ struct tm_image *tm_program_find_image(const struct tm_program *program, const c
 /** @return whether the program, or a library of it, calls dlopen(). */
 bool tm_program_opens(const struct tm_program *program);
 
+/** @return whether an image of the program asks for executable stacks. */
+bool tm_program_runs_code_on_stack(const struct tm_program *program);
+
 #endif

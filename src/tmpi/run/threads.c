@@ -14,6 +14,7 @@
 
 #include "base/atomic.h"
 #include "core/internal/direct_switch.h"
+#include "core/internal/process.h"
 #include "core/internal/thread.h"
 #include "os/pthreads.h"
 #include "tmpi/loader/program.h"
@@ -114,6 +115,7 @@ static void *start_pthread(void *argument) {
   bool in_child = tm_process_is_child(); /* of fork(), where the runtime does not run */
   is_pthread = true;
   own_join = start.join;
+  if (!in_child) mti_allow_code_on_stack();
   if (start.locals != NULL)
     own_distance = start.locals - tm_program_locals(tm_the_program, start.rank);
   /* the first to be registered is the last to be called */

@@ -325,6 +325,7 @@ static int run(const struct settings *settings) {
   tm_openmp_heed();
   tm_vps_later();
   mti_expect_stacks((size_t)settings->joined.local);
+  if (tm_program_runs_code_on_stack(tm_the_program)) mti_make_stacks_executable();
   if (mltp_init(0) != 0) return 1;
   if (tm_job_start(settings->ranks, most, settings->joined.first, settings->joined.local) != 0) {
     fprintf(stderr, "tmpirun: no memory for %d ranks (fewer ranks)\n", settings->ranks);
