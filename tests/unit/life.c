@@ -2,6 +2,7 @@
 /* The runtime's life: start, orderly shutdown, start again. */
 #define _GNU_SOURCE /* gettid */
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -262,6 +263,36 @@ static void mltp_exit_in_main_waits_for_all(void) { check_main_exit(exit_main_ea
 
 static void mltp_abort_in_main_waits_for_all(void) { check_main_exit(abort_main_early, 1); }
 
+/* ---- a child of the test gets no lock of AddressSanitizer's that an ending kernel thread holds */
+
+enum { ENDING = 16, ROUNDS = SANITIZED ? 20 : 2, BLOCKS = 64, LARGEST = 8192 };
+
+/* The more a kernel thread has freed, the longer it takes to end. */
+static void *allocate(void *p0) {
+  for (size_t size = 16; size <= LARGEST; size *= 2) {
+    void *volatile blocks[BLOCKS];
+    for (int i = 0; i < BLOCKS; i++) blocks[i] = malloc(size);
+    for (int i = 0; i < BLOCKS; i++) free(blocks[i]);
+  }
+  return p0;
+}
+
+static void allocate_in_child(void) { allocate(NULL); }
+
+static void run_child_after_bound_threads(void) {
+  static const char *const no_settings[] = {NULL};
+  static struct outcome outcome;
+  for (int round = 0; round < ROUNDS; round++) {
+    mltp_t *threads[ENDING];
+    CHECK_EQUAL(mltp_init(0), 0);
+    for (int i = 0; i < ENDING; i++) threads[i] = spawn_bound(allocate, NULL);
+    for (int i = 0; i < ENDING; i++) CHECK_EQUAL(mltp_join(threads[i], NULL), 0);
+    CHECK_EQUAL(mltp_finalize(), 0);
+    run_child(&outcome, allocate_in_child, no_settings);
+    CHECK_EQUAL(outcome.status, 0);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST_BARE(mltp_init_and_finalize_repeated),
@@ -277,6 +308,7 @@ int main(void) {
       TEST_BARE(mltp_init_of_several_kernel_threads_at_once),
       TEST_BARE(mltp_exit_in_main_waits_for_all),
       TEST_BARE(mltp_abort_in_main_waits_for_all),
+      TEST_BARE(run_child_after_bound_threads),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
