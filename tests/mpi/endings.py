@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """How programs under tmpirun end: exit status, and what is said of which rank."""
+import concurrent.futures
 import os
 import pathlib
 import re
@@ -96,11 +97,13 @@ class Endings(unittest.TestCase):
     def test_failure_ends_the_job(self):
         exited = r"rank 1 ended with status 4 without MPI_Finalize\(\): the job ends \(1 of 2 ranks had not ended\)"
         returned = r"rank 1 ended with status 0 without MPI_Finalize\(\): the job ends"
-        for other in ["computing", "reading", "piped"]:
-            self.late("exit", other, 4, exited)
-            self.late("return", other, 1, returned)
-            self.late("abort", other, -6, r"rank 1 called abort\(\)")
-            self.late("mpi-abort", other, 3, r"rank 1 called MPI_Abort\(3\)")
+        cases = [("exit", 4, exited), ("return", 1, returned), ("abort", -6, r"rank 1 called abort\(\)"),
+                 ("mpi-abort", 3, r"rank 1 called MPI_Abort\(3\)")]
+        with concurrent.futures.ThreadPoolExecutor() as pool:  # each waits for a second
+            jobs = [pool.submit(self.late, what, other, status, said)
+                    for other in ["computing", "reading", "piped"] for what, status, said in cases]
+        for job in jobs:
+            job.result()
 
     def test_failure_that_others_wait_for(self):
         waited_for = "rank 1 has not called MPI_Barrier .* has ended"

@@ -58,6 +58,10 @@ static struct {
     uintptr_t last; /* [owner] the page that was touched last */
     size_t window;  /* stacks to bring back at the next touch in the same direction */
   } ahead;
+  struct {
+    uintptr_t next; /* [owner] where the next stack that is new is expected to be touched */
+    size_t window;  /* new stacks to fill then */
+  } fresh;
   uint64_t moving_ns;                              /* [owner] time that was spent on pages */
   struct mt_pack_counts counts;                    /* [atomic] the packer writes */
   uint8_t watched[MT_STACK_PARTS][CHUNKS / 8 + 1]; /* [owner] a bit for each chunk */
@@ -116,6 +120,35 @@ static void bring_ahead(uintptr_t page, unsigned class_log2) {
   }
 }
 
+/* @return the end of the chunk that a page is in. */
+static uintptr_t chunk_end(uintptr_t page) {
+  uintptr_t base;
+  size_t size;
+  if (mt_stacks_part(page, &base, &size) < 0) return page + MT_PAGE;
+  uintptr_t end = base + ((page - base) / CHUNK + 1) * CHUNK;
+  return end < base + size ? end : base + size;
+}
+
+/* New threads touch one new stack after the other, which lie in a row, and on a busy machine a
+ * creator that sleeps at each waits for a CPU each time. So more and more of the following ones get
+ * their topmost page. A page that is there already stays. */
+static void fill_ahead(uintptr_t page) {
+  static alignas(MT_PAGE) char zeroes[MT_PAGE];
+  size_t stride = mt_stack_stride(mt_rt.stack_class), window = 1;
+  if (page == pack.fresh.next) window = 2 * pack.fresh.window;
+  pack.fresh.window = window < AHEAD_MOST ? window : AHEAD_MOST;
+  uintptr_t end = chunk_end(page);
+  unsigned class_log2;
+  size_t i = 1;
+  for (; i <= pack.fresh.window && page + i * stride < end; i++) {
+    void *next = (void *)(page + i * stride);
+    if (mt_store_find((uintptr_t)next, &class_log2) == NULL &&
+        os_faults_fill(&pack.faults, next, zeroes, MT_PAGE) != 0)
+      break;
+  }
+  pack.fresh.next = page + i * stride;
+}
+
 static void serve_one(uintptr_t address) {
   static alignas(MT_PAGE) char zeroes[MT_PAGE];
   uintptr_t page = address & ~(uintptr_t)(MT_PAGE - 1);
@@ -125,6 +158,7 @@ static void serve_one(uintptr_t address) {
     return;
   }
   fill(page, zeroes);
+  fill_ahead(page);
   add(&pack.counts.touched);
 }
 
