@@ -152,6 +152,7 @@ static void requests(void) {
   EXPECT(MPI_ERR_COUNT, MPI_Request_get_status_some(-1, many, &one, buffer, MPI_STATUSES_IGNORE));
   EXPECT(MPI_ERR_REQUEST, MPI_Start(&null));
   EXPECT(MPI_ERR_REQUEST, MPI_Startall(2, many));
+  EXPECT(MPI_ERR_COUNT, MPI_Startall(-1, many));
   EXPECT(MPI_ERR_REQUEST, MPI_Cancel(&null));
   EXPECT(MPI_ERR_REQUEST, MPI_Request_free(&null));
   EXPECT(MPI_ERR_REQUEST, MPI_Grequest_complete(bad_request));
@@ -162,7 +163,9 @@ static void requests(void) {
   MPI_Wait(&request, &status);
   MPI_Recv_init(buffer, 1, MPI_INT, 0, 0, WORLD, &request);
   EXPECT(MPI_ERR_REQUEST, MPI_Cancel(&request)); /* not started */
-  MPI_Start(&request);
+  many[0] = request;
+  EXPECT(MPI_ERR_REQUEST, MPI_Startall(2, many));
+  CHECK(MPI_Start(&request) == MPI_SUCCESS);    /* that has not started it */
   EXPECT(MPI_ERR_REQUEST, MPI_Start(&request)); /* active already */
   MPI_Cancel(&request);
   MPI_Wait(&request, &status);

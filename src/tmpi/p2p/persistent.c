@@ -30,13 +30,18 @@ static int get(const char *call, const MPI_Request *handle, struct tm_request **
                  handle != NULL && *handle == MPI_REQUEST_NULL ? ": MPI_REQUEST_NULL" : "");
 }
 
+/* The same for one that can be started. */
+static int get_inactive(const char *call, const MPI_Request *handle, struct tm_request **request) {
+  int error = get(call, handle, request);
+  if (error != MPI_SUCCESS || ((*request)->persistent && !(*request)->active)) return error;
+  return tm_fail((*request)->comm, call, MPI_ERR_REQUEST, "the request is %s",
+                 (*request)->persistent ? "active already" : "not a persistent one");
+}
+
 static int start(const char *call, const MPI_Request *handle) {
   struct tm_request *request;
-  int error = get(call, handle, &request);
+  int error = get_inactive(call, handle, &request);
   if (error != MPI_SUCCESS) return error;
-  if (!request->persistent || request->active)
-    return tm_fail(request->comm, call, MPI_ERR_REQUEST, "the request is %s",
-                   request->persistent ? "active already" : "not a persistent one");
   request->done = 0;
   request->cancelled = false;
   request->active = true;
@@ -53,7 +58,12 @@ int PMPI_Start(MPI_Request *request) { return start("MPI_Start", request); }
 
 #pragma weak MPI_Startall = PMPI_Startall
 int PMPI_Startall(int count, MPI_Request requests[]) {
+  struct tm_request *request;
   int error = MPI_SUCCESS;
+  tm_enter("MPI_Startall");
+  if (count < 0) return tm_fail(NULL, "MPI_Startall", MPI_ERR_COUNT, "count %d is negative", count);
+  for (int i = 0; i < count && error == MPI_SUCCESS; i++) /* all, before one is under way */
+    error = get_inactive("MPI_Startall", &requests[i], &request);
   for (int i = 0; i < count && error == MPI_SUCCESS; i++)
     error = start("MPI_Startall", &requests[i]);
   return error;
