@@ -95,6 +95,18 @@ static void check_folders(void) {
 
 /* ---- umask */
 
+/* The first change of any rank keeps tmpirun's mask for all. */
+static void check_first_mask(void) {
+  FILE *status = fopen("/proc/self/status", "r");
+  char line[256];
+  unsigned outside = 0;
+  CHECK(status != NULL);
+  while (fgets(line, sizeof line, status) != NULL) sscanf(line, "Umask: %o", &outside);
+  CHECK(fclose(status) == 0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(umask((mode_t)outside) == outside);
+}
+
 static void check_mask(void) {
   mode_t before = umask(odd ? 077 : 022);
   CHECK(umask(before) == (odd ? 077U : 022U));
@@ -202,6 +214,7 @@ static void check_zone(void) {
 int main(int argc, char **argv) {
   rank = check_start(&argc, &argv, &size);
   odd = rank % 2;
+  check_first_mask();
   check_locale();
   check_mask();
   check_folders();

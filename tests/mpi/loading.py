@@ -43,6 +43,21 @@ class Private(Loading):
         self.assertEqual(status, 0)
         self.assertEqual([shared["libcounter.so"], shared["libc.so.6"], shared["libmpi_abi.so.1"]], [False, True, True])
 
+    def test_libraries_for_other_processors(self):
+        """The search passes over them, also where there is only a header. One with less than a header is damaged."""
+        program = self.counting()
+        other = self.folder / "other"
+        other.mkdir()
+        found = (self.folder / "libcounter.so").read_bytes()
+        for place, byte, size in ((4, 1, len(found)), (18, 8, len(found)), (18, 8, 64)):  # 32 bits, MIPS
+            (other / "libcounter.so").write_bytes((found[:place] + bytes([byte]) + found[place + 1:])[:size])
+            result = self.run_it(program, ranks=3, LD_LIBRARY_PATH=str(other))
+            self.assertEqual((result.returncode, result.stderr), (0, ""), result)
+        (other / "libcounter.so").write_bytes(found[:63])
+        result = self.run_it(program, ranks=3, LD_LIBRARY_PATH=str(other))
+        self.assertEqual(result.returncode, 1, result)
+        self.assertIn(f"{other}/libcounter.so': it is no ELF file", result.stderr)
+
     def test_options(self):
         program = self.counting()
         for options, expected in ((["--share=libcounter"], True), (["--share=libcount*"], True),

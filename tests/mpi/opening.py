@@ -121,6 +121,36 @@ class Objects(Opening):
                     CHECK(dlopen("{self.folder}/plug.so", RTLD_NOW) == NULL);
                     CHECK(strstr(dlerror(), "{why}") != NULL);""")
 
+    def test_what_is_not_placed_leaves_nothing(self):
+        """An object that is refused, and one that the rank has by another name: no mapping stays, and no descriptor."""
+        self.build("large.so", "__thread char large[1 << 20]; char *get(void) { return large; }", "-shared")
+        self.build("plug.so", "int number = 1;", "-shared")
+        (self.folder / "same.so").hardlink_to(self.folder / "plug.so")
+        self.works(self.opened() + f"""
+            int maps = lines_of("/proc/self/maps"), files = entries_of("/proc/self/fd");
+            for (int i = 0; i < 100; i++) {{
+              CHECK(dlopen("{self.folder}/large.so", RTLD_NOW) == NULL);
+              CHECK(dlopen("{self.folder}/same.so", RTLD_NOW) == plug);
+            }}
+            CHECK(lines_of("/proc/self/maps") < maps + 50);
+            CHECK(entries_of("/proc/self/fd") < files + 50);""", ranks=1, before="""
+            #include <dirent.h>
+            static int lines_of(const char *path) {
+              FILE *file = fopen(path, "r");
+              int lines = 0;
+              for (int c; file != NULL && (c = getc(file)) != EOF;) lines += c == '\\n';
+              fclose(file);
+              return lines;
+            }
+            static int entries_of(const char *path) {
+              DIR *folder = opendir(path);
+              int entries = 0;
+              while (readdir(folder) != NULL) entries++;
+              closedir(folder);
+              return entries;
+            }
+            """)
+
     def test_next_symbols_of_an_object(self):
         """RTLD_NEXT in an object that is not global goes through what it needs."""
         self.shared_object("need", "int number(void) { return 1; }")

@@ -86,9 +86,9 @@ class Python(built.Programs):
         self.script.write_text(SCRIPT)
         self.script.chmod(0o755)
 
-    def says(self, *words):
+    def says(self, *words, **variables):
         result = subprocess.run([built.TMPIRUN, "-n", "3", *map(str, words)], capture_output=True, text=True, check=False,
-                                env={**os.environ, "PYTHONPATH": str(self.folder), "PYTHONUNBUFFERED": ""})
+                                env={**os.environ, "PYTHONPATH": str(self.folder), "PYTHONUNBUFFERED": "", **variables})
         self.assertEqual(result.returncode, 0, result)
         self.assertEqual(sorted(result.stdout.splitlines()), [f"{rank} 1 {rank} ['x'] {PYTHON} 2.0" for rank in range(3)])
 
@@ -147,6 +147,11 @@ for name in os.listdir("/proc/self/fd"):
 
     def test_script(self):
         self.says(self.script, "x")
+
+    def test_script_whose_interpreter_env_finds(self):
+        folder, name = os.path.split(PYTHON)
+        self.script.write_text(SCRIPT.replace("#!/usr/bin/python3\n", f"#!/usr/bin/env {name}\n"))
+        self.says(self.script, "x", PATH=f"{folder}:/usr/bin:/bin")
 
     def test_interpreter_by_itself(self):
         """What runs in the place of Python says how to start it, and which library it cannot open."""
