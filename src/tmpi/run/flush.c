@@ -64,7 +64,7 @@ static void *flush_once(void *unused) {
   return unused;
 }
 
-static void *flush_each_time(void *unused) {
+__attribute__((noreturn)) static void *flush_each_time(void *unused) {
   for (;;) {
     /* FL-4 acquire: what was printed; pairs FL-3 */
     while (mt_load_acquire(&flusher) == SLEEPS) os_futex_wait(&flusher, SLEEPS, UINT64_MAX);
