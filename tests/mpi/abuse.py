@@ -42,6 +42,14 @@ def end_of_segments(data):
     return max(offset + length for _, kind, _, offset, _, length in headers(data) if kind == 1)
 
 
+def place_of_hash_table(data):
+    """Where a program says at which address its table of symbols is (DT_GNU_HASH)."""
+    for _, kind, _, offset, _, length in headers(data):
+        if kind == 2:  # PT_DYNAMIC
+            return next(at + 8 for at in range(offset, offset + length, 16) if struct.unpack_from("<Q", data, at)[0] == 0x6ffffef5)
+    raise AssertionError("no dynamic section")
+
+
 class Ends(unittest.TestCase):
     def ends(self, how, status, *said, **settings):
         for options in [(), ("--one-to-one",)]:
@@ -239,13 +247,18 @@ class Refused(unittest.TestCase):
             if kind == 1 and flags & 2:  # PT_LOAD, writable
                 zeroes = address + length + 64 & ~7
                 struct.pack_into("<Q", data, at + 40, 1 << 39)
-        for _, kind, _, offset, _, length in headers(data):
-            if kind == 2:  # PT_DYNAMIC
-                tags = [at for at in range(offset, offset + length, 16)
-                        if struct.unpack_from("<Q", data, at)[0] == 0x6ffffef5]  # DT_GNU_HASH
-        struct.pack_into("<Q", data, tags[0] + 8, zeroes)
+        struct.pack_into("<Q", data, place_of_hash_table(data), zeroes)
         (self.folder / "damaged").write_bytes(data)
         self.refused(self.folder / "damaged", "the file is damaged", ranks=1)
+
+    def test_tables_larger_than_the_file(self):
+        """As a table of symbols says: its buckets end behind the file."""
+        data = bytearray(pathlib.Path(RING).read_bytes())
+        table, = struct.unpack_from("<Q", data, place_of_hash_table(data))  # in the first segment, so it is an offset, too
+        for buckets in (len(data), 1 << 31):
+            struct.pack_into("<I", data, table, buckets)
+            (self.folder / "damaged").write_bytes(data)
+            self.refused(self.folder / "damaged", "its table of symbols lies outside of it", ranks=1)
 
     def test_flipped_bits(self):
         """In headers and tables, where a program's first page has them: it is refused or runs, in its own way."""
