@@ -15,6 +15,8 @@ uint64_t os_now(void) { return read_clock(CLOCK_MONOTONIC); }
 
 uint64_t os_cpu_time(void) { return read_clock(CLOCK_PROCESS_CPUTIME_ID); }
 
+uint64_t os_thread_cpu_time(void) { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
+
 uint64_t os_thread_taken(void) {
   struct rusage usage = {0};
   getrusage(RUSAGE_THREAD, &usage);

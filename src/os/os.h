@@ -24,6 +24,8 @@
 uint64_t os_now(void);
 /** @return nanoseconds of CPU time that the process has had. */
 uint64_t os_cpu_time(void);
+/** @return the same of the calling kernel thread. */
+uint64_t os_thread_cpu_time(void);
 /** @return how often another took the CPU of the calling kernel thread. */
 uint64_t os_thread_taken(void);
 

@@ -27,7 +27,7 @@ enum {
   PASS_NS = 1000000000, /* from one pass to the next, at most, while there is something to pack */
   PASS_LEAST_NS = 1000000,
   REST_MOST = 16,    /* times as long, after passes that found nothing */
-  LOOK_SHARE = 8,    /* looking at descriptors takes at most a ninth of the time */
+  LOOK_SHARE = 8,    /* looking at descriptors takes at most a ninth of a CPU's time */
   PATIENT_MS = 5000, /* for memory for a page that is touched */
   NAP_NS = 20000
 };
@@ -62,7 +62,7 @@ static struct {
     uintptr_t next; /* [owner] where the next stack that is new is expected to be touched */
     size_t window;  /* new stacks to fill then */
   } fresh;
-  uint64_t moving_ns;                              /* [owner] time that was spent on pages */
+  uint64_t moving_ns;                              /* [owner] CPU time that was spent on pages */
   struct mt_pack_counts counts;                    /* [atomic] the packer writes */
   uint8_t watched[MT_STACK_PARTS][CHUNKS / 8 + 1]; /* [owner] a bit for each chunk */
 } pack;
@@ -241,7 +241,7 @@ static void take_stack(uintptr_t top, unsigned class_log2) {
 
 /* Takes what has been chosen, unless a thread is in fork(). */
 static void take_chosen(void) {
-  uint64_t begin = os_now();
+  uint64_t begin = os_thread_cpu_time();
   mt_store_seq_cst(&moves, 1); /* PA-3 seq_cst: before the look; pairs PA-6 */
   /* PA-4 seq_cst: after PA-3; pairs PA-5 PA-10 */
   if (mt_load_seq_cst(&forks) == 0)
@@ -250,7 +250,7 @@ static void take_chosen(void) {
   mt_store_release(&moves, 0); /* PA-7 release: store and stage are whole; pairs PA-6 */
   pack.chosen.count = 0;
   note_store();
-  pack.moving_ns += os_now() - begin;
+  pack.moving_ns += os_thread_cpu_time() - begin;
 }
 
 /* ---- passes */
@@ -274,19 +274,20 @@ static void look_at(const struct mltp_thread *t, void *clock) {
   pack.chosen.classes[pack.chosen.count++] = (uint8_t)class_log2;
   if (pack.chosen.count < BATCH) return;
   take_chosen();
-  uint64_t begin = os_now();
+  uint64_t begin = os_thread_cpu_time();
   serve(0);
-  pack.moving_ns += os_now() - begin;
+  pack.moving_ns += os_thread_cpu_time() - begin;
 }
 
-/* @return the time that looking at the descriptors took. */
+/* @return the CPU time that looking at the descriptors took. Others may have had the CPU for much
+ * longer meanwhile, and the packer would rest for a multiple of that. */
 static uint64_t pass(void) {
-  uint64_t begin = os_now();
-  uint32_t clock = mt_clock(begin);
+  uint64_t begin = os_thread_cpu_time();
+  uint32_t clock = mt_clock(os_now());
   pack.moving_ns = 0;
   mt_descriptors_visit(look_at, &clock);
   if (pack.chosen.count != 0) take_chosen();
-  return os_now() - begin - pack.moving_ns;
+  return os_thread_cpu_time() - begin - pack.moving_ns;
 }
 
 static uint64_t pass_ns(void) {
