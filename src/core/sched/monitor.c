@@ -103,7 +103,7 @@ static void count_handover(const struct mt_vp *vp) {
   mt_count_owner(&mt_rt.handover.count);
 }
 
-static void hand_over(struct mt_vp *vp, bool computes) {
+static void hand_over_now(struct mt_vp *vp, bool computes) {
   uint32_t tick = mt_load_relaxed(&vp->handover.seen_tick);
   bool spare;
   if (mt_load_relaxed(&mt_rt.stopping) || !mt_catch(vp, tick, computes, &spare)) return;
@@ -121,6 +121,14 @@ static void hand_over(struct mt_vp *vp, bool computes) {
   }
   mt_fence_heavy(); /* ID-20 heavy fence: as ID-16; pairs ID-1 ID-5 ID-17 ID-18 ID-19 */
   if (mt_any_waiting(NULL)) mt_wake_one();
+}
+
+/* The VP may be back and asleep before its threads are posted: there may be many of them, or the
+ * monitor loses its CPU. All VPs rest then, and it is no deadlock. */
+static void hand_over(struct mt_vp *vp, bool computes) {
+  mt_store_seq_cst(&mt_rt.handover.carries, true); /* HO-4 seq_cst: before the take; pairs HO-5 */
+  hand_over_now(vp, computes);
+  mt_store_seq_cst(&mt_rt.handover.carries, false); /* HO-6 seq_cst: after the wake; pairs HO-5 */
 }
 
 /* ---- looking at kernel threads */

@@ -111,7 +111,7 @@ uint64_t mt_rest_mark(void) {
   uint64_t mark = 1;
   if (count == 0) return mark;
   if (mt_load_relaxed(&mt_rt.idle.awake) > 0 || mt_poller() != NULL || mt_any_waiting(NULL) ||
-      mt_timers_earliest() != MLTP_NEVER)
+      mt_load_relaxed(&mt_rt.handover.carries) || mt_timers_earliest() != MLTP_NEVER)
     return 0;
   for (uint32_t i = 0; i < count; i++) mark += mt_load_relaxed(&mt_rt.vps[i]->stats.sleeps);
   return mark;

@@ -12,8 +12,12 @@ const char *mt_not_running(void) {
              : "the runtime is not running (call mltp_init() first)";
 }
 
-/* Relaxed: what changes under sleep.ilock is read under it. The ilock is held. */
+/* The monitor wakes a VP for what it carries before it says that it carries nothing.
+ *
+ * Relaxed: what changes under sleep.ilock is read under it. The ilock is held. */
 static bool rest_since(uint32_t wake_count) {
+  /* HO-5 seq_cst: after the look at the queues, before wake_count; pairs HO-4 HO-6 */
+  if (mt_load_seq_cst(&mt_rt.handover.carries)) return false;
   return mt_rt.idle.awake == 0 && mt_rt.sleep.wake_count == wake_count &&
          mt_rt.sleep.blocked <= mt_load_relaxed(&mt_rt.sleep.blocked_in_locks);
 }

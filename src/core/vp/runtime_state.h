@@ -46,6 +46,7 @@ struct mt_handover_state {
   bool runs;             /* [atomic] there is a monitor */
   bool ends;             /* [atomic] the monitor has to end */
   bool rests;            /* [atomic] the alarm is not set: no VP is awake */
+  bool carries;          /* [atomic] the monitor may have ready threads that are in no queue */
   uint64_t count;        /* [atomic] hand-overs so far; relaxed */
   uint64_t wakeups;      /* [atomic] times the monitor woke; relaxed */
   /* [atomic] after[n]: hand-overs of VPs that had been seen silent for less than 2^n ms, and not
