@@ -338,6 +338,11 @@ static void communicators(void) {
   EXPECT(MPI_ERR_ARG, MPI_Group_incl(world, -1, buffer, &group));
   EXPECT(MPI_ERR_ARG, MPI_Group_range_incl(world, 1, (int[][3]){{0, 0, 0}}, &group));
   EXPECT(MPI_ERR_RANK, MPI_Group_range_excl(world, 1, (int[][3]){{0, 9999, 1}}, &group));
+  int next; /* of the group's last rank */
+  MPI_Group_size(world, &next);
+  EXPECT(MPI_ERR_RANK, MPI_Group_incl(world, 1, &next, &group));
+  EXPECT(MPI_ERR_RANK, MPI_Group_range_incl(world, 1, (int[][3]){{0, next, 1}}, &group));
+  EXPECT(MPI_ERR_RANK, MPI_Group_range_incl(world, 1, (int[][3]){{next, 0, -1}}, &group));
   EXPECT(MPI_ERR_RANK, MPI_Group_translate_ranks(world, 1, (int[]){9999}, world, buffer));
   EXPECT(MPI_ERR_ARG, MPI_Group_translate_ranks(world, -1, buffer, world, buffer));
   EXPECT(MPI_ERR_ARG, MPI_Group_free(NULL));
