@@ -28,7 +28,11 @@ class Section:
     source: str
     intro: str
     blocks: list
-    steps: set = None  # of ./dev bench, whose results it shows
+    needs: set = frozenset()  # steps of ./dev bench without which it would show little
+    steps: set = None  # those whose results it shows
+
+    def is_measured(self):
+        return bool(self.steps) and self.needs <= self.steps
 
 
 def quantity(value):

@@ -53,9 +53,9 @@ def document(parts):
 
 def write(folder, made, environment_of, steps):
     """Writes the pages. Those of sections that are gone are removed. Pages stay that other commands wrote, and those of
-    sections for which nothing was measured. environment_of: a table, of these steps or of all."""
+    sections for which too little was measured. environment_of: a table, of these steps or of all."""
     folder.mkdir(parents=True, exist_ok=True)
-    kept = {section.key for section in made if not section.steps and (folder / f"{section.key}.md").exists()}
+    kept = {section.key for section in made if not section.is_measured() and (folder / f"{section.key}.md").exists()}
     texts = {f"{section.key}.md": page(section, environment_of(section.steps)) for section in made
              if section.key not in kept}
     others = []

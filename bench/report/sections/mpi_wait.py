@@ -162,4 +162,4 @@ def section(results):
         "What a rank does that has to wait for others: spin only while they run (conscious, the default), spin for a "
         "fixed time whoever runs, or park at once (tmpirun --wait).",
         [figure(results), gains_table(results), counters(results), *([switches] if switches else []),
-         table_2(results), table_7(results)])
+         table_2(results), table_7(results)], needs={"mpi-wait"})

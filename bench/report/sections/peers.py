@@ -26,6 +26,7 @@ EXPERIMENTS = (
      "Growth of the process while a crowd of threads waits, for each of them; of pthreads there "
      "are fewer, as the numbers say. Packed: ours with MLTP_PACK_MS, the others as they are."),
 )
+NEEDS = {experiment for _, experiment, *_ in EXPERIMENTS}  # a page of few operations would stand for one of all
 
 
 def impls_of(rows):
@@ -146,4 +147,4 @@ def section(results):
         "Each package runs a program of its own, compiled as its users would; the packages take "
         "turns, run by run. Packages that have no kernel threads to spread over are in the panels "
         "of one VP only." + absent(results),
-        [figure(results, *each) for each in EXPERIMENTS])
+        [figure(results, *each) for each in EXPERIMENTS], needs=NEEDS)

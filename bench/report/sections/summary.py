@@ -5,6 +5,8 @@ import verdicts
 from blocks import quantity
 from plots import name_of
 
+from . import peers
+
 
 def groups_of(results):
     """Rows of one operation, ours and the others', for each operation and number of threads."""
@@ -45,4 +47,4 @@ def section(results):
              f"{results.identity['cpu']}. {verdicts.RULE} "
              + (sentence if table.rows else f"Nothing is here: {results.missing('switch')}."))
     return blocks.Section("summary", "Summary: single operations beside today's packages", "beyond the papers",
-                          intro, [table] if table.rows else [])
+                          intro, [table] if table.rows else [], needs=peers.NEEDS)
