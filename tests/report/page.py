@@ -201,8 +201,10 @@ class Page(unittest.TestCase):
             plt.close("all")
             text = (folder / f"{section.key}.md").read_text(encoding="utf-8")
             self.assertIn(f"]({section.key}.md)", overview)
-            for word in (section.title, self.measured.identity["cpu"], self.measured.identity["commit"]):
+            for word in (section.title, self.measured.identity["cpu"]):
                 self.assertIn(word, text)
+            commits = (self.measured.environments["pi"]["commit"], self.measured.identity["commit"])  # the program's, the tree's
+            self.assertTrue(any(commit in text for commit in commits), section.key)
         row = self.measured.select(experiment="pi", impl="mltp")[0]
         self.assertIn(blocks.quantity(row["median"]), (folder / "thesis-pi.md").read_text(encoding="utf-8"))
 
@@ -232,7 +234,7 @@ class Page(unittest.TestCase):
     def test_machine_and_steps(self):
         text = html.unescape(self.text)
         for word in (self.measured.identity["cpu"], self.measured.identity["kernel"],
-                     self.measured.identity["commit"], self.measured.environments["pi"]["versions"]["libc"],
+                     self.measured.environments["pi"]["commit"], self.measured.environments["pi"]["versions"]["libc"],
                      "pi --vps", "Made from a quick run"):
             self.assertIn(word, text)
 
@@ -246,7 +248,7 @@ class Page(unittest.TestCase):
             (both / "pi.json").write_text(json.dumps(report), encoding="utf-8")
             rows = dict(page.environment_of(results.Results(both)).rows)
         self.assertIn("0ther123", rows["commit"])
-        self.assertIn(self.measured.identity["commit"], rows["commit"])
+        self.assertIn(self.measured.environments["pi"]["commit"], rows["commit"])
         self.assertNotIn("2001", rows["last measured"])
 
     def test_what_is_missing_is_said(self):
