@@ -181,17 +181,21 @@ class Page(unittest.TestCase):
         self.assertNotIn("<script", text)
         self.assertEqual(re.findall(r'(?:src|href)="(?!#|data:)[^"]*"', text), [])
 
-    def test_pages_in_markdown(self):
-        folder = self.folder / "measurements"
-        folder.mkdir()
-        (folder / "gone.md").write_text(f"{markdown.NOTICE}\na section that is no more")
-        (folder / "other.md").write_text("<!-- Written by another command. -->\n# Another page\n")
+    def write_pages(self, folder):
+        """The Markdown pages. @return the overview."""
         with unittest.mock.patch.object(page, "save", return_value="data:"), \
                 contextlib.redirect_stdout(io.StringIO()):
             page.main(["--from", str(self.source), "--out", str(self.folder / "beside"),
                        "--measurements", str(folder)])
         plt.close("all")
-        overview = (folder / "README.md").read_text(encoding="utf-8")
+        return (folder / "README.md").read_text(encoding="utf-8")
+
+    def test_pages_in_markdown(self):
+        folder = self.folder / "measurements"
+        folder.mkdir()
+        (folder / "gone.md").write_text(f"{markdown.NOTICE}\na section that is no more")
+        (folder / "other.md").write_text("<!-- Written by another command. -->\n# Another page\n")
+        overview = self.write_pages(folder)
         self.assertFalse((folder / "gone.md").exists())
         self.assertTrue((folder / "other.md").exists())
         self.assertIn("[Another page](other.md)", overview)
@@ -214,12 +218,7 @@ class Page(unittest.TestCase):
         folder.mkdir()
         for key in ("mpi", "summary", "smt", "thesis-pi"):
             (folder / f"{key}.md").write_text(f"{markdown.NOTICE}\n# of an earlier run\n")
-        with unittest.mock.patch.object(page, "save", return_value="data:"), \
-                contextlib.redirect_stdout(io.StringIO()):
-            page.main(["--from", str(self.source), "--out", str(self.folder / "beside"),
-                       "--measurements", str(folder)])
-        plt.close("all")
-        overview = (folder / "README.md").read_text(encoding="utf-8")
+        overview = self.write_pages(folder)
         for key, stays in (("mpi", True), ("smt", True), ("summary", True), ("thesis-pi", False)):
             text = (folder / f"{key}.md").read_text(encoding="utf-8")
             self.assertEqual("of an earlier run" in text, stays, key)
