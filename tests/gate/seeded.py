@@ -49,14 +49,19 @@ def check_log(text):
     assert kinds == {(True, False), (True, True), (False, True)}, kinds
 
 
-def slowness_changes_nothing():
-    """A thread that has its permit may wait for the call that wakes it, or for another's end, as long as the kernel likes."""
+def has_one_order(seed, printed, *program):
+    """Two runs print this, and choose the same."""
     with tempfile.TemporaryDirectory() as directory:
         logs = [pathlib.Path(directory) / str(number) for number in range(2)]
         for log in logs:
-            ended = call(MLTP, "run", "--seed=3", "--", PLANTED, "slow", MLTP_SCHEDULE_LOG=str(log))
-            assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", ""), ended
+            ended = call(MLTP, "run", f"--seed={seed}", "--", *program, MLTP_SCHEDULE_LOG=str(log))
+            assert (ended.returncode, ended.stdout, ended.stderr) == (0, printed, ""), ended
         assert logs[0].read_text() == logs[1].read_text() != ""
+
+
+def slowness_changes_nothing():
+    """A thread that has its permit may wait for the call that wakes it, or for another's end, as long as the kernel likes."""
+    has_one_order(3, "", PLANTED, "slow")
 
 
 def foreign_waits_are_reported():
@@ -74,12 +79,7 @@ def rarer_calls():
 
 def no_thread_comes():
     """A run does not wait for threads that libc refuses to make. The others come in the order of the seed."""
-    with tempfile.TemporaryDirectory() as directory:
-        logs = [pathlib.Path(directory) / str(number) for number in range(2)]
-        for log in logs:
-            ended = call(MLTP, "run", "--seed=4", "--", EDGES, "refused", MLTP_SCHEDULE_LOG=str(log))
-            assert (ended.returncode, ended.stdout, ended.stderr) == (0, "right\n", ""), ended
-        assert logs[0].read_text() == logs[1].read_text() != ""
+    has_one_order(4, "right\n", EDGES, "refused")
 
 
 def explored(what, status, *options):
