@@ -10,6 +10,10 @@
  * again at a call through the gate, when it has had some CPU time for what the other may need.
  * Where threads spin again and again, slices are short, and all threads run that are ready.
  *
+ * A thread runs on when it has had the CPU. One that waits for a CPU, since other programs have
+ * them, neither spins nor computes for long, and more threads would only wait beside it. So these
+ * times are CPU times of the thread that has had the most.
+ *
  * It ends with the last thread of the program: libc ends a process when its last thread does.
  *
  * Relaxed: the watch is only a hint, rechecked under gt_lock.
@@ -35,6 +39,7 @@ enum {
   SEEDED_TICKS = 10,
   SEEDED_NS = 100000000,
   STEPPED = 100, /* times as slow is a program in single steps */
+  STARVED = 100, /* times as long waits a thread that has no CPU, until others run for it */
   LOOKED_AT = 64,
   STAYED = 2 /* turns of others */
 };
@@ -88,31 +93,45 @@ struct times {
   uint64_t at;
 };
 
-static struct times last; /* [monitor] */
-static bool all_have_run; /* [monitor] at the last look for threads that sleep */
-static int calm;          /* [monitor] looks in a row that found nothing to catch */
+static struct times last;   /* [monitor] at the last look for threads that sleep */
+static struct times ticked; /* [monitor] at the last tick */
+static struct times begun;  /* [monitor] when the stall began */
+static bool all_have_run;   /* [monitor] at the last look for threads that sleep */
+static int calm;            /* [monitor] looks in a row that found nothing to catch */
+
+static void read_times(struct gt_thread *me, struct times *now) {
+  now->at = os_now();
+  now->count = collect(me, &gt_gate.runs, now->tids);
+  for (int i = 0; i < now->count; i++) {
+    struct os_task task = os_task_of(now->tids[i]);
+    now->cpu_ns[i] = os_task_cpu_time(&task);
+  }
+}
+
+/* @return the CPU time of thread i since another look; less than 0: it had no permit then. */
+static int64_t gained(const struct times *now, int i, const struct times *before) {
+  for (int j = 0; j < before->count; j++)
+    if (before->tids[j] == now->tids[i]) return (int64_t)(now->cpu_ns[i] - before->cpu_ns[j]);
+  return -1;
+}
 
 /* A thread that has had a CPU for most of the time since the last look is not asleep. Its clock
  * takes a thirtieth of the time that its file takes, and threads that compute for long are looked
  * at every 2 ms. */
 static bool has_run(const struct times *now, int i) {
-  for (int j = 0; j < last.count; j++)
-    if (last.tids[j] == now->tids[i])
-      return (int64_t)(now->cpu_ns[i] - last.cpu_ns[j]) > (int64_t)(now->at - last.at) / 2;
-  return false;
+  return gained(now, i, &last) > (int64_t)(now->at - last.at) / 2;
 }
 
 /* Finds threads that sleep in the kernel. Files are read without the lock. */
 static int find_asleep(struct gt_thread *me, pid_t asleep[LOOKED_AT]) {
-  struct times now = {.at = os_now()};
+  struct times now;
   int found = 0;
-  now.count = collect(me, &gt_gate.runs, now.tids);
+  read_times(me, &now);
   all_have_run = true;
   for (int i = 0; i < now.count; i++) {
-    struct os_task task = os_task_of(now.tids[i]);
-    now.cpu_ns[i] = os_task_cpu_time(&task);
     if (has_run(&now, i)) continue;
     all_have_run = false;
+    struct os_task task = os_task_of(now.tids[i]);
     if (os_task_state(&task) == OS_TASK_SLEEPS) asleep[found++] = task.tid;
   }
   last = now;
@@ -155,6 +174,7 @@ static bool catch_blocked(struct gt_thread *me) {
 /* What has passed since a permit changed hands. */
 struct stall {
   uint64_t turns, since, cpu_since;
+  uint64_t ran_ns;    /* CPU time of the thread that has had the most of those with permits */
   uint64_t looked_at; /* when the monitor last looked for threads that sleep */
   bool asked;         /* the monitor has done something about it */
   bool alone;         /* there is one permit, and it stayed */
@@ -163,7 +183,30 @@ struct stall {
 /* Under gt_lock. */
 static void begin_stall(struct stall *stall, uint64_t now) {
   *stall = (struct stall){.turns = gt_gate.turns, .since = now, .looked_at = now};
-  if (gt_seeded) stall->cpu_since = os_cpu_time(); /* the kernel adds up all threads for it */
+  if (gt_seeded)
+    stall->cpu_since = os_cpu_time(); /* the kernel adds up all threads for it */
+  else
+    begun = ticked;
+}
+
+/* Without a turn the threads that have permits stay the same. */
+static uint64_t ran_since_begun(struct gt_thread *me) {
+  int64_t most = 0;
+  read_times(me, &ticked);
+  for (int i = 0; i < ticked.count; i++) {
+    int64_t ran = gained(&ticked, i, &begun);
+    if (ran > most) most = ran;
+    if (ran >= 0) continue;
+    begun = ticked; /* there was a turn since the last tick */
+    return 0;
+  }
+  return (uint64_t)most;
+}
+
+/* For how long threads have kept their permits. */
+static uint64_t kept_ns(const struct stall *stall, uint64_t now) {
+  uint64_t starved = (now - stall->since) / STARVED;
+  return stall->ran_ns > starved ? stall->ran_ns : starved;
 }
 
 /* @return whether threads spin for one another again and again. [monitor] */
@@ -179,7 +222,7 @@ static uint64_t slice_ns(const struct stall *stall) {
 static bool is_over(const struct stall *stall, uint64_t now) {
   uint64_t seeded = gt_step_is_on() ? (uint64_t)STEPPED * SEEDED_NS : SEEDED_NS;
   if (gt_seeded) return os_cpu_time() - stall->cpu_since > seeded;
-  return now - stall->since >= slice_ns(stall);
+  return kept_ns(stall, now) >= slice_ns(stall);
 }
 
 /* @return whether a thread has kept its permit while others gave way. Under gt_lock. */
@@ -232,7 +275,7 @@ static bool look(struct gt_thread *me, struct stall *stall, uint64_t now, uint64
   if (aside > 0) stand_aside(now, now + aside);
   calm = !turned && !all_have_run ? 0 : calm < CALM_MOST ? calm + 1 : CALM_MOST;
   if (turned) begin_stall(stall, now);
-  if (on && !gt_seeded && now - stall->since >= ask_ns) gt_gate.due = stall->asked = true;
+  if (on && !gt_seeded && kept_ns(stall, now) >= ask_ns) gt_gate.due = stall->asked = true;
   stall->alone = gt_gate.permits == 1;
   gt_unlock(me);
   if (asked) adapt(stays || one_came_back(me));
@@ -258,7 +301,7 @@ static void let_others_run(struct gt_thread *me, struct stall *stall, uint64_t n
 static uint64_t tick_ns(const struct stall *stall, uint64_t now) {
   if (ask_ns < ASK_NS) return ask_ns < TICK_NS ? ask_ns : TICK_NS;
   uint64_t tick = (uint64_t)TICK_NS << (gt_seeded ? 0 : calm);
-  uint64_t passed = now - stall->since, end = stall->asked ? SLICE_NS : ASK_NS;
+  uint64_t passed = kept_ns(stall, now), end = stall->asked ? SLICE_NS : ASK_NS;
   return passed < end && tick > end - passed ? end - passed : tick;
 }
 
@@ -266,11 +309,13 @@ static uint64_t tick_ns(const struct stall *stall, uint64_t now) {
 static void watch(struct gt_thread *me) {
   uint64_t now = os_now(), before;
   struct stall stall = {.since = now};
+  begun.count = 0;
   for (;;) {
     before = now;
     os_nap(tick_ns(&stall, now));
     now = os_now();
     mt_client_look(now);
+    if (!gt_seeded) stall.ran_ns = ran_since_begun(me);
     if (!look(me, &stall, now, now - before)) break;
     bool looks = now - stall.looked_at >= (gt_seeded ? SEEDED_TICKS * TICK_NS : TICK_NS);
     if (looks) stall.looked_at = now;

@@ -28,6 +28,7 @@ print(len(done), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 
 THREADS = 8  # of the crowd
+OTHERS = 6  # programs that compute on the same CPU
 HANG_S = 550  # CTest would end the test a little later, without what it has seen
 MLTP, OBJECTS, VARIANTS, CROWD, EDGES, PRIORITIES, CALLS, LENT = sys.argv[1:9]
 LENDING = pathlib.Path(__file__).resolve().parents[2] / "src/gate/calls.c"
@@ -68,6 +69,23 @@ def as_many_as_permits():
         over, times = map(int, gated(permits, CROWD, str(permits), monitor="off").split())
         assert over == 0 and times > 0, f"{permits} permits: more threads computed at a time in {over} of {times} cases"
     gated(THREADS, CROWD, "together", monitor="off")
+
+
+def other_programs_change_nothing():
+    """Nearly the same with the monitor, while others have the CPU for longer than a slice: a thread that waits for a CPU does not
+    keep its permit from those behind it, which would only wait there, too. One that sleeps still does, if the thread that is to
+    wake it has lost its CPU."""
+    cpus = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, [min(cpus)])
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(OTHERS)]
+    try:
+        over, times = map(int, gated(1, CROWD, "1").split())
+    finally:
+        os.sched_setaffinity(0, cpus)
+        for other in others:
+            other.kill()
+            other.wait()
+    assert over < times / 10, f"more threads computed at a time in {over} of {times} cases"
 
 
 def all_have_turns():
@@ -140,8 +158,8 @@ def children_have_threads():
 
 
 if __name__ == "__main__":
-    for test in (objects, no_call_stops_others, as_many_as_permits, all_have_turns, nobody_is_stranded,
-                 spinning_has_short_slices, a_team_spins, the_gate_stands_aside, threads_begin_at_once, calls_lend_permits,
-                 each_call_lends, no_wake_is_lost, priorities_count, children_have_threads):
+    for test in (objects, no_call_stops_others, as_many_as_permits, other_programs_change_nothing, all_have_turns,
+                 nobody_is_stranded, spinning_has_short_slices, a_team_spins, the_gate_stands_aside, threads_begin_at_once,
+                 calls_lend_permits, each_call_lends, no_wake_is_lost, priorities_count, children_have_threads):
         test()
         print(f"gated.py: {test.__name__}: passed")
