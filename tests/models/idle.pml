@@ -221,7 +221,12 @@ inline go_to_sleep(me) {
     status[me] = ASLEEP; /* ID-11 */
     sleeping++;          /* ID-12 */
     searching = searching - is_searching[me]; /* ID-4 */
-    is_searching[me] = false
+    is_searching[me] = false;
+#ifdef MUTATE_13
+    last = true
+#else
+    last = sleeping == VPS
+#endif
   }
 }
 
@@ -229,6 +234,7 @@ proctype vp(byte me) {
   byte woken = NOBODY, instead = NOBODY, to = NOBODY, moved;
   byte made, given;
   bit seen;
+  bool last;
   if
   :: me != 0 -> goto wait
   :: else
@@ -341,8 +347,12 @@ next: /* a thread's end comes here, too */
 sleep:
   go_to_sleep(me);
 #ifndef MUTATE_7
-  heavy_fence(me); /* ID-2 */
+  if
+  :: last -> drain(me) /* ID-22 */
+  :: else -> heavy_fence(me) /* ID-2 */
+  fi;
 #endif
+  last = false;
   if
 #ifndef MUTATE_8
   :: BUSY(me, me) -> goto up

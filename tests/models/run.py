@@ -107,6 +107,7 @@ MUTATIONS = {
         Mutation(10, "deliver", "a VP found awake after all is taken to be free", BLOCKED),
         Mutation(11, "mt_poll_keeps", "a delivery is left to its VP when its time is over", KEEPS),
         Mutation(12, "mt_watchdog_check", "nobody looks when the time of a delivery is over", KEEPS),
+        Mutation(13, "ID-22", "a sleeper takes itself for the last while others are awake", MAKER + ENDS),
     ],
     "idleq": [
         Mutation(1, "mt_idleq_leave", "a VP that was taken out does not wait for its thread"),

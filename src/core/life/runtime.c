@@ -303,7 +303,7 @@ void mt_wait_until_alone(void) {
     mt_ilock_lock(&main->ilock);
     /* FN-1 seq_cst: before the look; a thread that ends later sees it; pairs FN-2 */
     mt_store_seq_cst(&mt_rt.finalizer, main);
-    mt_fence_heavy(); /* FN-3 heavy fence: between the two; pairs ID-2 LV-6 */
+    mt_fence_heavy(); /* FN-3 heavy fence: between the two; pairs ID-2 ID-22 LV-6 */
     if (mt_live() != 1) {
       mt_park(main, &main->ilock, MT_WHY_FINALIZE);
     } else {

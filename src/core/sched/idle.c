@@ -146,12 +146,20 @@ static void sleep_in_list(struct mt_vp *vp) {
   if (slept && woken_at != 0) mt_tuning_learn(MT_WAKE_NS, os_now() - woken_at);
 }
 
+/* Between the sleeper's entry in the list and its look. last: of all VPs. */
+static void order_sleep(bool last) {
+  /* ID-22 full fence: before the look for threads outside, one of which may begin; pairs IB-1 FN-3
+   */
+  mt_fence_full();
+  if (last && !mt_outside_may_post() && !mt_has_alternative()) return;
+  /* ID-2 heavy fence: the sleeper before the look; pairs ID-1 ID-5 ID-17 ID-18 ID-19 FN-3 LV-6 */
+  mt_fence_heavy();
+}
+
 static void sleep_until_woken(struct mt_vp *vp) {
   mt_idle_hook(true);
   mt_stacks_owner_sleeps(vp);
-  mt_vp_sleep_begin(vp);
-  /* ID-2 heavy fence: the sleeper before the look; pairs ID-1 ID-5 ID-17 ID-18 ID-19 FN-3 LV-6 */
-  mt_fence_heavy();
+  order_sleep(mt_vp_sleep_begin(vp));
   mt_finalizer_check();
   if (must_stay_awake(vp) || (mt_stacks_are_awaited() && mt_stacks_can_be_given(vp))) {
     mt_vp_sleep_cancel(vp);

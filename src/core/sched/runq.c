@@ -15,7 +15,7 @@
 static void push_inbox(struct mt_vp *to, struct mltp_thread *newest, struct mltp_thread *oldest) {
   struct mltp_thread *old = NULL; /* likely; to look first would fetch the line twice */
   do oldest->next = old;
-  /* IB-1 seq_cst: publishes the chain; pairs IB-2 */
+  /* IB-1 seq_cst: publishes the chain; pairs IB-2 ID-22 */
   while (!mt_cas_seq_cst(&to->runq.inbox, &old, newest));
 }
 

@@ -263,7 +263,7 @@ static void back_off(struct mt_vp *vp) {
     mt_store_relaxed(&mt_rt.idle.wake_threshold, mt_backoff_wake_threshold(vp->search.backoff));
 }
 
-void mt_vp_sleep_begin(struct mt_vp *vp) {
+bool mt_vp_sleep_begin(struct mt_vp *vp) {
   mt_ilock_lock(&mt_rt.sleep.ilock);
   release(vp);
   vp->sleep.rests = false;
@@ -280,8 +280,10 @@ void mt_vp_sleep_begin(struct mt_vp *vp) {
   mt_store_seq_cst(&vp->sleep.status, MT_VP_ASLEEP); /* ID-11 seq_cst: pairs ID-5 */
   mt_add_seq_cst(&mt_rt.idle.sleeping, 1);           /* ID-12 seq_cst: pairs ID-1 */
   mt_count_searching(vp, false);
+  bool last = mt_rt.idle.awake == 0 && mt_rt.sleep.blocked == 0;
   unlock_and_wake(NULL, watchdog_that_oversleeps(vp));
   mt_count_owner(&vp->stats.sleeps);
+  return last;
 }
 
 void mt_vp_sleep_cancel(struct mt_vp *vp) {

@@ -12,7 +12,10 @@
  *                                   searching; wakes one unless another searches
  *   a VP that goes to sleep         sleeping + 1, searching - 1; heavy fence;
  *                                   looks at all run queues once more
- * Either the first sees the sleeper or the sleeper sees the thread. A post to an
+ * Either the first sees the sleeper or the sleeper sees the thread. If no other VP is awake, and
+ * there are no threads outside VPs, nobody pushes without a locked instruction. A VP that becomes
+ * awake later takes sleep.ilock first, and sees the sleeper. Then the sleeper's fence is its own
+ * processor's (ID-22): membarrier(2) would take a tenth of the time of the sleep. A post to an
  * inbox is a full fence by itself and is checked against the status of that VP.
  * At most one VP that was woken searches at a time. The last searcher that finds
  * something checks for more, and wakes the next VP.
@@ -86,8 +89,9 @@ void mt_vp_hand_off(struct mt_vp *vp);
 /** Counts VPs that search; they count themselves, or are counted when woken to. */
 void mt_count_searching(struct mt_vp *vp, bool searches);
 
-/** The VP joins the sleepers, and stops to be counted as awake and searching. */
-void mt_vp_sleep_begin(struct mt_vp *vp);
+/** The VP joins the sleepers, and stops to be counted as awake and searching. @return whether it
+ * was the last: all VPs sleep, and none is blocked in the kernel. */
+bool mt_vp_sleep_begin(struct mt_vp *vp);
 
 /** The VP leaves the sleepers, unless it was woken meanwhile. */
 void mt_vp_sleep_cancel(struct mt_vp *vp);
