@@ -82,6 +82,15 @@ class Objects(Opening):
         self.works('CHECK(dlmopen(LM_ID_NEWLM, "libm.so.6", RTLD_NOW) == NULL);'
                    'CHECK(strstr(dlerror(), "ranks have no namespaces") != NULL);')
 
+    def test_another_mpi(self):
+        """A package of an interpreter opens the MPI it knows by name, and each rank would be rank 0 of 1."""
+        self.build("libmpi.so.40", "int MPI_Init(void) { return 0; }", "-shared", by="cc")
+        self.works(f"""
+            CHECK(dlopen("{self.folder}/libmpi.so.40", RTLD_NOW | RTLD_GLOBAL) == NULL);
+            CHECK(strstr(dlerror(), "it is another MPI, in which each rank would be a job of its own") != NULL);
+            CHECK(dlopen("{self.folder}/libmpi.so.41", RTLD_NOW) == NULL);
+            CHECK(strstr(dlerror(), "No such file") != NULL);""")
+
     def test_function_of_mpi_that_is_missing(self):
         """It ends the job when it is called; a binding of a language names all of MPI."""
         self.build("plug.so", "int MPI_Not_in_any_standard(void); int call(int bad) { return bad ? MPI_Not_in_any_standard() : 3; }",

@@ -245,6 +245,10 @@ static struct tm_image *open_locked(struct tm_program *program, int rank, struct
   if (image == NULL && !tm_search(from, name, where))
     snprintf(why, TM_REFUSAL, "%s: cannot open shared object file: No such file or directory",
              name);
+  else if (image == NULL && tm_policy_is_other_mpi(name))
+    tm_refuse(where,
+              "it is another MPI, in which each rank would be a job of its own (build what "
+              "opens it by tmpicc)");
   else if (image == NULL)
     image = add(program, from, name);
   if (image == NULL) return NULL;
