@@ -2,8 +2,11 @@
 /* Ranks have one address space: a mapping at a fixed address does not replace another rank's. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "check.h"
 
@@ -75,6 +78,52 @@ static void moved_ones_leave(int rank) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Maps a guard of its own at the end of its stack, as interpreters of Java do. */
+static void *guard_stack(void *result) {
+  pthread_attr_t attributes;
+  void *low;
+  size_t size;
+  CHECK(pthread_getattr_np(pthread_self(), &attributes) == 0);
+  CHECK(pthread_attr_getstack(&attributes, &low, &size) == 0);
+  pthread_attr_destroy(&attributes);
+  *(char **)result = map_at(low, 1);
+  return NULL;
+}
+
+/* libc keeps the stack of a thread that has ended, and gives it to a thread of another rank. */
+static void stacks_are_used_again(int rank, int size) {
+  pthread_attr_t attributes;
+  CHECK(pthread_attr_init(&attributes) == 0);
+  CHECK(pthread_attr_setstacksize(&attributes, (size_t)(256 + 3 * PAGES) * PAGE) == 0);
+  for (int turn = 0; turn < 2 * size; turn++) {
+    if (turn % size == rank) {
+      pthread_t thread;
+      char *guard;
+      CHECK(pthread_create(&thread, &attributes, guard_stack, &guard) == 0);
+      CHECK(pthread_join(thread, NULL) == 0);
+      CHECK(guard != MAP_FAILED);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  pthread_attr_destroy(&attributes);
+}
+
+/* libc unmaps memory itself, and the kernel gives the address to a mapping of another rank. */
+static void addresses_come_again(int rank) {
+  char *room = NULL;
+  if (rank == 0) {
+    room = mmap(NULL, (size_t)PAGES * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(room != MAP_FAILED && map_at(room + PAGE, 2) == room + PAGE);
+    CHECK(syscall(SYS_munmap, room, (size_t)PAGES * PAGE) == 0);
+  }
+  MPI_Bcast(&room, 1, MPI_AINT, 0, MPI_COMM_WORLD);
+  if (rank == 1) {
+    char *at = mmap(room, (size_t)PAGES * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(at != MAP_FAILED && map_at(at, PAGES) == at && munmap(at, (size_t)PAGES * PAGE) == 0);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 static void bad_calls_fail(void) {
   errno = 0;
   CHECK(map_at(fixed + 1, 1) == MAP_FAILED && errno == EINVAL);
@@ -89,6 +138,8 @@ int main(int argc, char **argv) {
   holes_are_free(rank);
   for (int i = 0; i < 100; i++) own_reservations_work();
   moved_ones_leave(rank);
+  stacks_are_used_again(rank, size);
+  addresses_come_again(rank);
   bad_calls_fail();
   MPI_Finalize();
   return 0;

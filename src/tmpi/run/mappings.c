@@ -7,6 +7,10 @@
  * The table has the ranges that ranks have mapped by MAP_FIXED. They do not overlap, and are
  * sorted. A rank that unmaps a range gives it free for others. Mappings whose address the kernel
  * chose are not in it: it chooses none that is in use.
+ *
+ * libc unmaps memory without a call of these functions, and gives the stack of a pthread that has
+ * ended to a pthread of another rank. A range in there would stay, and the next owner could not map
+ * over its own memory. So what a mapping or a pthread gets is taken out of the table.
  */
 #include <errno.h>
 #include <mltp/mltp.h>
@@ -19,9 +23,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/atomic.h"
+#include "os/pthreads.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/run/override.h"
+#include "tmpi/run/process.h"
 #include "tmpi/run/streams.h"
 
 struct range {
@@ -32,6 +39,7 @@ struct range {
 static mltp_lock_t lock = MLTP_LOCK_INIT;
 static struct range *ranges; /* [lock] */
 static size_t count, room;   /* [lock] */
+static bool ever_fixed;      /* [atomic] most programs map nothing so */
 
 static bool is_shared(void) { return tm_rank_number() >= 0 && tm_the_program->ranks > 1; }
 
@@ -105,10 +113,32 @@ static void add(struct range range) {
     insert(i, range);
 }
 
+/* The calling rank has got this memory from the kernel or from libc. */
+static void take_over(const void *address, size_t bytes) {
+  struct range range = range_of(address, bytes, 0);
+  mltp_lock(&lock);
+  if (count > 0 && reserve()) cut(range.start, range.end);
+  mltp_unlock(&lock);
+}
+
+/* relaxed: what the caller got was another's before, and came by way of a lock of libc or the
+ * kernel */
+static bool may_be_listed(void) { return is_shared() && mt_load_relaxed(&ever_fixed); }
+
+void tm_mappings_start_pthread(void) {
+  pthread_attr_t attributes;
+  void *low;
+  size_t size;
+  if (!may_be_listed() || os_pthread_getattr(os_pthread_self(), &attributes) != 0) return;
+  if (pthread_attr_getstack(&attributes, &low, &size) == 0) take_over(low, size);
+  pthread_attr_destroy(&attributes);
+}
+
 /* @return 0 or an errno value, with *at. */
 static int map_fixed(void **at, size_t bytes, int protection, int flags, int fd, off_t offset) {
   struct range wanted = range_of(*at, bytes, tm_rank_number());
   int error = 0;
+  mt_store_relaxed(&ever_fixed, true); /* relaxed: see may_be_listed() */
   mltp_lock(&lock);
   int other = find_other(wanted);
   if (other >= 0)
@@ -132,8 +162,11 @@ static void *mmap_rank(void *address, size_t bytes, int protection, int flags, i
                        off_t offset) {
   fd = tm_streams_meant(fd);
   bool fixed = (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) != 0;
-  if (!fixed || (uintptr_t)address % page_size() != 0 || !is_shared())
-    return mmap(address, bytes, protection, flags, fd, offset);
+  if (!fixed || (uintptr_t)address % page_size() != 0 || !is_shared()) {
+    void *at = mmap(address, bytes, protection, flags, fd, offset);
+    if (at != MAP_FAILED && may_be_listed()) take_over(at, bytes);
+    return at;
+  }
   int error = map_fixed(&address, bytes, protection, flags, fd, offset);
   if (error == 0) return address;
   tm_set_errno(error);
@@ -164,7 +197,11 @@ static void *mremap_rank(void *address, size_t old_bytes, size_t bytes, int flag
   bool cuts = count > 0 && reserve();
   void *result = mremap(address, old_bytes, bytes, flags, target);
   int error = errno;
-  if (result != MAP_FAILED && result != address && cuts) cut(range.start, range.end);
+  if (result != MAP_FAILED && result != address && cuts) {
+    struct range moved = range_of(result, bytes, 0);
+    cut(range.start, range.end);
+    cut(moved.start, moved.end);
+  }
   mltp_unlock(&lock);
   if (result == MAP_FAILED) tm_set_errno(error);
   return result;

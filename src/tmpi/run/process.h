@@ -248,6 +248,9 @@ bool tm_signal_to_ranks(int signo, siginfo_t *info, void *context);
  * thread for it. */
 bool tm_signals_acts_elsewhere(const struct tm_process *process);
 
+/** mappings.c: A pthread of a rank starts, and its stack is no other rank's any more. */
+void tm_mappings_start_pthread(void);
+
 /** timers.c: @return the rank that has made the timer with this number of the kernel's; -1: it is
  * gone; TM_TIMER_UNKNOWN: no rank has made it. Async-signal-safe. */
 int tm_timer_rank(int id);

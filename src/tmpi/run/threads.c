@@ -124,7 +124,10 @@ static void *start_pthread(void *argument) {
     fprintf(stderr, "tmpirun: rank %d: no memory to start a pthread (fewer of them)\n", start.rank);
     tm_job_abort(1);
   }
-  if (!in_child) tm_carry_apply((uint32_t)start.rank + 1);
+  if (!in_child) {
+    tm_carry_apply((uint32_t)start.rank + 1);
+    tm_mappings_start_pthread();
+  }
   block(start.blocked);
   return start.function(start.argument);
 }
