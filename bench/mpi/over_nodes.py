@@ -17,6 +17,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -96,10 +97,27 @@ def command(network, build, way, ranks, words):
             *options, *exported, *program], settings
 
 
+def processes():
+    """The numbers of all processes in this namespace."""
+    return {int(name) for name in os.listdir("/proc") if name.isdigit()}
+
+
+def end_leftovers(before):
+    """Ends what a job has left behind on the nodes, or it would take the next runs' CPUs. This is process 1 of its namespace,
+    which orphans come to."""
+    for number in processes() - before:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(number, signal.SIGKILL)
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0] != 0:
+            pass
+
+
 def run(network, build, way, row, limit):
     """One run: its figure, or why there is none."""
     _, ranks, words, key, scale = row
     line, settings = command(network, build, way, ranks, words.split())
+    before = processes()
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
         job = subprocess.Popen(line, env=os.environ | settings, stdout=out, stderr=errors, text=True,
                                stdin=subprocess.DEVNULL, cwd=build)  # all nodes have this folder
@@ -111,6 +129,7 @@ def run(network, build, way, row, limit):
                 job.wait(10)
             job.kill()
             job.wait()
+            end_leftovers(before)
             return None, f"over {limit} s"
         out.seek(0)
         errors.seek(0)
