@@ -117,6 +117,9 @@ class Project(unittest.TestCase):
         git(cls.root, "init", "-q")
         git(cls.root, "add", "-A")
         git(cls.root, "commit", "-qm", "toy")
+        costs = cls.root / "build" / "Testing" / "Temporary" / "CTestCostData.txt"
+        costs.parent.mkdir(parents=True)
+        costs.write_text("toy.native-2 3 0.1\ntoy.words 1 7.5\n---\ntoy.broken\n", encoding="utf-8")
 
     def run_tool(self, count, *more):
         return subprocess.run([sys.executable, "-B", TOOL, str(count), "--root", self.root, "--out", self.root / "out", *more],
@@ -129,6 +132,7 @@ class Project(unittest.TestCase):
 
     def test_verdicts(self):
         self.run_tool(3)
+        self.assertEqual(suite.durations(self.root / "build"), {"toy.native-2": 0.1, "toy.words": 7.5})  # which is in a wave of its own
         first = (self.root / "out" / "1.jsonl").read_text(encoding="utf-8")
         said = self.run_tool(100, "--table", self.root / "page.md")
         self.assertTrue((self.root / "out" / "1.jsonl").read_text(encoding="utf-8").startswith(first))
@@ -238,6 +242,12 @@ class Chance(unittest.TestCase):
             self.addCleanup(process.kill)
             while suite.any_runs([process.pid]) != runs:
                 time.sleep(0.01)
+
+    def test_waves(self):
+        court = judge.Judge.__new__(judge.Judge)
+        tests = [suite.Test(name, (), ".", (), (), (), None, False) for name in ("slow", "new", "slower", "quick", "slow too")]
+        waves = court.waves(tests, {"slow": 6, "quick": 0.2, "slower": 300, "slow too": 5})
+        self.assertEqual([[test.name for test in wave] for wave in waves], [["new", "quick"], ["slow too", "slow"], ["slower"]])
 
     def test_nearness(self):
         court = judge.Judge.__new__(judge.Judge)

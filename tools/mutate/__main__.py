@@ -3,8 +3,9 @@
 
 Each place of the syntax tree is equally likely; headers have none. A mutant whose object file is the same is
 equivalent, and does not count. All others are in one build, and a process runs one of them or none; what must be
-constant has a build of its own. A first run of the tests shows which of them reach a mutant, and these alone can
-find it. The build checks invariants, as those of the sanitizers do.
+constant has a build of its own. A first run of a test shows which mutants it reaches, and it alone can find these.
+Quick tests come first; slow ones run when the mutants that quick ones find are known. The build checks invariants,
+as those of the sanitizers do.
 
 A mutant is killed when a test fails with it, or hangs, then passes without it twice, and fails with it twice more.
 Where the time of its tests is over it counts as a survivor. classes.txt says of survivors what they change. Mutants
@@ -41,7 +42,7 @@ def parse_arguments():
     parser.add_argument("--sanitized", type=pathlib.Path, metavar="FILE", help="for the report: the results with --survivors")
     parser.add_argument("--path", default="src", help="only files below this folder (%(default)s)")
     parser.add_argument("--jobs", type=int, default=2, help="tests at a time, of which most wait; builds at most one for each CPU (%(default)s)")
-    parser.add_argument("--limit", type=int, default=600, metavar="SECONDS", help="of the tests of one mutant (%(default)s)")
+    parser.add_argument("--limit", type=int, default=600, metavar="SECONDS", help="of the tests of one mutant, quick or slow (%(default)s)")
     parser.add_argument("--pause", type=pathlib.Path, metavar="FILE", help="run no test while this file exists")
     parser.add_argument("--root", type=pathlib.Path, default=ROOT, help="the tree (%(default)s)")
     parser.add_argument("--out", type=pathlib.Path, metavar="FOLDER", help="copy and results (ROOT/build/mutate)")
@@ -177,13 +178,12 @@ class Woven:
 
 
 def judge_all(mutants, woven, book, court, options, drawn):
-    """In the order of the draw, first by the tests that an earlier run has learned of. Mutants with builds of their own
-    come last, as all share the tree."""
-    for runs in False, True:
-        court.learn(woven.key, runs)
+    """In the order of the draw, by the tests that are known at the time: each wave of tests meets the survivors of those
+    before. Mutants with builds of their own come last, as all share the tree."""
+    for _ in court.learn(woven.key):
         tasks = {}
         for mutant, tests, met in wanted([m for m in mutants if m.number not in woven.alone], book, court):
-            if tests or runs:
+            if tests or not court.unknown:
                 tasks[court.judge(mutant.number, tests, options.limit)] = mutant, tests, met
         for task in concurrent.futures.as_completed(tasks):
             mutant, tests, met = tasks[task]
@@ -225,7 +225,7 @@ def judge_drawn(mutants, earlier, options, folder, place, book, woven, drawn):
     print(f"building {len(tried)} mutants, {len(woven.alone)} of them later and alone", flush=True)
     place.build_all()
     slices = suite.SANITIZED if options.preset else suite.PLAIN
-    court = judge.Judge(place.build, slices, folder, options.jobs, options.pause)
+    court = judge.Judge(place.build, slices, folder, options.jobs, options.pause, options.root / "build")
     judge_all(tried, woven, book, court, options, drawn)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which tests reach a mutant, and whether one of them finds it."""
+import bisect
 import collections
 import concurrent.futures
 import functools
@@ -18,6 +19,7 @@ MUTANTS_MAX = 65536  # bytes of the file in which a test notes what it reaches (
 TRIES = 3  # of a mutant under a test that found it once
 AGAIN = 2  # times that it is found in them, and that the test passes without it
 LONGEST = 120  # seconds that a test may need, of CPU or asleep
+WAVES = (1, 5, 20)  # seconds: tests that need less come first, and mutants meet them before others have run
 
 _runner = None  # of a worker
 
@@ -91,10 +93,10 @@ def passes(test, normal):
 
 
 class Judge:
-    """Runs tests in worker processes. file keeps what each test reaches."""
+    """Runs tests in worker processes. file keeps what each test reaches. ran: a build tree in which ctest may have run them."""
 
-    def __init__(self, build, slices, folder, jobs, pause):
-        self.folder, self.jobs = folder, jobs
+    def __init__(self, build, slices, folder, jobs, pause, ran):
+        self.folder, self.jobs, self.ran = folder, jobs, ran
         self.file = folder / "reached.json"
         self.tests = {test.name: test for test in suite.listed(build, slices)}
         self.pool = concurrent.futures.ProcessPoolExecutor(jobs, initializer=begin, initargs=(os.getpid(), folder, pause))
@@ -113,29 +115,46 @@ class Judge:
             first = [test for test in tests if not FURTHER.search(test.name)]
             yield from first or tests
 
-    def learn(self, key, runs):
-        """Runs each test once, if it was not run with these mutants. key: of the mutants in the build. runs: whether tests
-        run; otherwise tests that no earlier run has reached stay unknown."""
+    def waves(self, tests, durations):
+        """Divides tests by how long they take, seconds by name; a test of which nothing is known is in the first wave."""
+        made = collections.defaultdict(list)
+        for test in sorted(tests, key=lambda test: durations.get(test.name, 0)):
+            made[bisect.bisect_right(WAVES, durations.get(test.name, 0))].append(test)
+        return [wave for _, wave in sorted(made.items())]
+
+    def learn(self, key):
+        """Runs each test once, if it was not run with these mutants. key: of the mutants in the build. Yields before the
+        first one runs and after each wave: most mutants are found by quick tests, while slow ones need most of the time."""
         kept = json.loads(self.file.read_text(encoding="utf-8")) if self.file.exists() else {}
-        self.known = kept["tests"] if kept.get("key") == key else {}
+        before = kept.get("tests", {})
+        self.known = before if kept.get("key") == key else {}
         digests = {test.name: test.digest(fingerprint) for test in self.measured()}
         wanted = [test for test in self.measured() if self.known.get(test.name, {}).get("digest") != digests[test.name]]
-        self.unknown = 0 if runs else len(wanted)
-        if not runs:
-            return
+        durations = suite.durations(self.ran) | {name: fact["cpu"] + fact["asleep"] for name, fact in before.items()}
+        self.unknown = len(wanted)
         if wanted:
+            yield
             print(f"running {len(wanted)} tests to see which mutants they reach", flush=True)
-        tasks = {self.pool.submit(measure, test): test for test in wanted}
+        for wave in self.waves(wanted, durations):
+            self.measure(wave, digests, key)
+            self.unknown -= len(wave)
+            if self.unknown:
+                yield
+        if not any(fact["verdict"] == "passed" for fact in self.known.values()):
+            raise RuntimeError("no test passes without a mutant (mend the tree first)")
+        yield
+
+    def measure(self, tests, digests, key):
+        """Runs these tests, and keeps what they reach."""
+        tasks = {self.pool.submit(measure, test): test for test in tests}
         for count, task in enumerate(concurrent.futures.as_completed(tasks), start=1):
             test = tasks[task]
             verdict, cpu, asleep, reached = task.result()
             self.known[test.name] = {"digest": digests[test.name], "verdict": verdict, "cpu": cpu, "asleep": asleep, "reached": reached}
             if verdict in ("failed", "hangs"):
                 print(f"{test.name} {'fails' if verdict == 'failed' else 'takes too long'} without a mutant: left out", flush=True)
-            if count % 20 == 0 or count == len(wanted):
+            if count % 20 == 0 or count == len(tests):
                 self.file.write_text(json.dumps({"key": key, "tests": self.known}), encoding="utf-8")
-        if not any(fact["verdict"] == "passed" for fact in self.known.values()):
-            raise RuntimeError("no test passes without a mutant (mend the tree first)")
 
     def promise(self, test, fact, file):
         """The less, the sooner a test is tried: it is quick, reaches few other mutants, and has the name of the file or of

@@ -97,6 +97,13 @@ def listed(build, slices):
                        bool(values.get("RUN_SERIAL")))
 
 
+def durations(build):
+    """The seconds that tests took where ctest has run them in a build tree, by name."""
+    file = build / "Testing" / "Temporary" / "CTestCostData.txt"
+    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    return {words[0]: float(words[2]) for words in map(str.split, lines) if len(words) == 3}
+
+
 def become_reaper(main):
     """A process that runs tests adopts what they leave, and ends with the main process."""
     libc = ctypes.CDLL(None, use_errno=True)
