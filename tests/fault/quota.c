@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CPU quotas of control groups, version 1 and 2, in a mount namespace of the test's own, in which
- * /sys/fs/cgroup and /proc/self/cgroup say what a row of the table says. */
+ * /sys/fs/cgroup and /proc/self/cgroup say what a row of the table says; and other numbers of the
+ * kernel's. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sched.h>
@@ -12,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "os/os.h"
 #include "support/support.h"
 
 enum { FILES = 4, NO_NAMESPACE = 77, MANY = 1000 /* more CPUs than there are */ };
@@ -97,7 +99,53 @@ static void quotas_bound_the_cpus(void **unused) {
   assert_checks();
 }
 
+/* ---- files of /proc with numbers of the kernel's */
+
+/* In a child. */
+static void put_in_place(const char *path, const char *content) {
+  static const char made[] = "/tmp/mltp-quota";
+  if (unshare(geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS) != 0) _exit(NO_NAMESPACE);
+  if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) _exit(NO_NAMESPACE);
+  if (mount("none", "/tmp", "tmpfs", 0, NULL) != 0) _exit(NO_NAMESPACE);
+  write_file(made, content);
+  if (mount(made, path, NULL, MS_BIND, NULL) != 0) _exit(NO_NAMESPACE);
+}
+
+static size_t max_mappings(void) { return (size_t)os_max_mappings(); }
+
+static const struct number {
+  const char *path, *content;
+  size_t (*read)(void);
+  size_t expected;
+} numbers[] = {
+    {"/proc/sys/vm/max_map_count", "1234\n", max_mappings, 1234},
+    {"/proc/sys/vm/max_map_count", "", max_mappings, 65530}, /* the kernel's own default */
+    {"/proc/sys/vm/max_map_count", "none\n", max_mappings, 65530},
+    {"/proc/meminfo", "MemTotal: 9 kB\nMemAvailable: 7 kB\nx: 5 kB\n", os_memory_available, 7168},
+    {"/proc/meminfo", "MemTotal: 9 kB\nMemFree: 8 kB\n", os_memory_available, 0},
+};
+
+static void the_kernels_numbers_are_read(void **unused) {
+  (void)unused;
+  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+      put_in_place(numbers[i].path, numbers[i].content);
+      _exit(numbers[i].read() == numbers[i].expected ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == NO_NAMESPACE) skip();
+    check_case("%s: '%s'", numbers[i].path, numbers[i].content);
+    CHECK_EQUAL(status, 0);
+  }
+  assert_checks();
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(quotas_bound_the_cpus)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(quotas_bound_the_cpus),
+      cmocka_unit_test(the_kernels_numbers_are_read),
+  };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
