@@ -492,6 +492,23 @@ static void mltp_io_close_ends_a_poll(void) {
   }
 }
 
+/* The kernel keeps the registration of what stays open by another number. */
+static void a_number_is_the_same_file_again(void) {
+  int ends[2], kept = -1;
+  CHECK_EQUAL(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  for (int round = 0; round < 3; round++) {
+    mltp_t *reader = spawn(read_one, &ends[0]);
+    mltp_sleep(2 * MS); /* else it need not wait, and registers nothing */
+    CHECK_EQUAL(mltp_io_write(ends[1], "x", 1, NULL), 0);
+    CHECK_EQUAL(mltp_join(reader, NULL), 0);
+    if (kept < 0) kept = dup(ends[0]);
+    CHECK_EQUAL(mltp_io_close(ends[0]), 0);
+    CHECK(kept >= 0 && dup2(kept, ends[0]) == ends[0]);
+  }
+  close(kept);
+  close_both(ends);
+}
+
 /* ---- files */
 
 static void *use_a_file(void *p0) {
@@ -535,6 +552,46 @@ static void *use_a_made_file(void *p0) {
   CHECK_TEXT(in, expected);
   close(fd);
   return p0;
+}
+
+/* What the kernel refuses comes back from the pool, with what was done until then. */
+static void *misuse_a_file(void *p0) {
+  char path[] = "/tmp/mltp-io-XXXXXX", in[8];
+  int made = mkstemp(path), reads = -1, writes = -1, folder = -1, ends[2];
+  size_t count = 7;
+  CHECK_EQUAL(mltp_io_open(path, O_RDONLY, 0, &reads), 0);
+  CHECK_EQUAL(mltp_io_open(path, O_WRONLY, 0, &writes), 0);
+  CHECK_EQUAL(mltp_io_open("/tmp", O_RDONLY | O_DIRECTORY, 0, &folder), 0);
+  CHECK_EQUAL(mltp_io_pwrite(reads, "x", 1, 0, &count), EBADF);
+  CHECK_EQUAL(count, 0);
+  CHECK_EQUAL(mltp_io_pwrite(reads, "x", 1, 0, NULL), EBADF);
+  count = 7;
+  CHECK_EQUAL(mltp_io_pread(writes, in, sizeof in, 0, &count), EBADF);
+  CHECK_EQUAL(count, 0);
+  CHECK_EQUAL(mltp_io_pread(folder, in, sizeof in, 0, &count), EISDIR);
+  CHECK_EQUAL(mltp_io_pwrite(writes, "x", 1, -1, NULL), EINVAL);
+  CHECK_EQUAL(mltp_io_write(reads, "x", 1, &count), EBADF);
+  CHECK_EQUAL(mltp_io_read(writes, in, sizeof in, &count), EBADF);
+  CHECK_EQUAL(mltp_io_pread(reads, in, sizeof in, 0, &count), 0); /* nothing was written */
+  CHECK_EQUAL(count, 0);
+  CHECK_EQUAL(pipe(ends), 0);
+  CHECK_EQUAL(mltp_io_fsync(ends[0]), EINVAL);
+  CHECK_EQUAL(mltp_io_pread(ends[0], in, sizeof in, 0, &count), ESPIPE);
+  close_both(ends);
+  CHECK_EQUAL(mltp_io_fsync(-1), EBADF);
+  CHECK_EQUAL(mltp_io_close(folder), 0);
+  CHECK_EQUAL(mltp_io_close(writes), 0);
+  CHECK_EQUAL(mltp_io_close(reads), 0);
+  close(made);
+  unlink(path);
+  return p0;
+}
+
+static void mltp_io_says_why_a_file_is_refused(void) {
+  for (int kind = 0; kind < KINDS; kind++) {
+    check_case("%s", kind_names[kind]);
+    workers_run(2, (enum kind)kind, misuse_a_file, NULL);
+  }
 }
 
 static void mltp_io_reads_and_writes_files(void) {
@@ -607,7 +664,9 @@ int main(void) {
       TEST(mltp_io_poll_sees_every_descriptor),
       TEST(mltp_io_poll_of_several_threads),
       TEST(mltp_io_close_ends_a_poll),
+      TEST(a_number_is_the_same_file_again),
       TEST(mltp_io_reads_and_writes_files),
+      TEST(mltp_io_says_why_a_file_is_refused),
       TEST(dumps_name_the_descriptor),
       TEST(child_of_fork_does_io),
   };

@@ -149,6 +149,28 @@ static void mltp_cpus_is_no_more_than_there_are(void) {
 
 /* ---------------------------------------------------------------- idle VPs */
 
+static cpu_set_t at_start; /* where the process may run */
+
+static void *look_at_mask(void *p0) {
+  cpu_set_t now;
+  sched_getaffinity(0, sizeof now, &now);
+  CHECK(CPU_EQUAL(&now, &at_start));
+  atomic_store((atomic_int *)p0, 1);
+  return NULL;
+}
+
+/* A VP that is woken is kept off its waker's CPU only until it runs. */
+static void woken_vps_may_run_anywhere(void) {
+  if (mltp_vps() < 2) return; /* main's VP does not give way below */
+  for (int round = 0; round < 10; round++) {
+    atomic_int looked = 0;
+    mltp_sleep(MS); /* the other VPs go to sleep */
+    mltp_t *thread = spawn(look_at_mask, &looked);
+    while (!atomic_load(&looked)) continue;
+    CHECK_EQUAL(mltp_join(thread, NULL), 0);
+  }
+}
+
 static uint64_t cpu_time(void) {
   struct timespec used;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
@@ -386,6 +408,7 @@ static void ready_threads_of_blocked_vps_run(void) {
 }
 
 int main(void) {
+  sched_getaffinity(0, sizeof at_start, &at_start);
   const struct CMUnitTest tests[] = {
       TEST(mltp_set_vps_while_threads_run),
       TEST(mltp_set_vps_refuses),
@@ -395,6 +418,7 @@ int main(void) {
       TEST_BARE(mltp_vps_active_may_exceed_the_cpus),
       TEST(mltp_cpus_is_no_more_than_there_are),
       TEST(idle_program_uses_no_cpu),
+      TEST(woken_vps_may_run_anywhere),
       TEST(a_mask_set_in_sleep_stays),
       TEST(mltp_blocking_lets_others_run),
       TEST(mltp_blocking_begin_leaves_its_queue_to_others),
