@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`mltp run --threads`: stock pthread programs run as before, with as many threads as permits.
 
-Usage: gated.py MLTP OBJECTS VARIANTS CROWD EDGES PRIORITIES CALLS LENT
+Usage: gated.py MLTP OBJECTS VARIANTS CROWD EDGES PRIORITIES CALLS LENT EARLY
 """
 import os
 import pathlib
@@ -30,7 +30,7 @@ print(len(done), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 THREADS = 8  # of the crowd
 OTHERS = 6  # programs that compute on the same CPU
 HANG_S = 550  # CTest would end the test a little later, without what it has seen
-MLTP, OBJECTS, VARIANTS, CROWD, EDGES, PRIORITIES, CALLS, LENT = sys.argv[1:9]
+MLTP, OBJECTS, VARIANTS, CROWD, EDGES, PRIORITIES, CALLS, LENT, EARLY = sys.argv[1:10]
 LENDING = pathlib.Path(__file__).resolve().parents[2] / "src/gate/calls.c"
 
 
@@ -150,6 +150,14 @@ def priorities_count():
         assert gated(permits, PRIORITIES) in ("right\n", "refused\n")
 
 
+def calls_before_the_start():
+    """Each call may be a program's first, before the gate has started: it is libc's then."""
+    names = subprocess.run([EARLY, "list"], text=True, check=True, capture_output=True).stdout.split()
+    assert len(names) > 20, names
+    for name in names:
+        assert gated(1, EARLY, name) == "right\n", name
+
+
 def children_have_threads():
     """The child of a program with threads begins with a gate of its own, for threads that it makes."""
     for permits in (1, 2):
@@ -160,6 +168,7 @@ def children_have_threads():
 if __name__ == "__main__":
     for test in (objects, no_call_stops_others, as_many_as_permits, other_programs_change_nothing, all_have_turns,
                  nobody_is_stranded, spinning_has_short_slices, a_team_spins, the_gate_stands_aside, threads_begin_at_once,
-                 calls_lend_permits, each_call_lends, no_wake_is_lost, priorities_count, children_have_threads):
+                 calls_lend_permits, each_call_lends, no_wake_is_lost, priorities_count, calls_before_the_start,
+                 children_have_threads):
         test()
         print(f"gated.py: {test.__name__}: passed")

@@ -18,6 +18,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -158,6 +159,7 @@ int main(int argc, char **argv) {
   if (strcmp(what, "sleep") == 0) body = sleep_for;
   if (strcmp(what, "read") == 0) body = read_or_write;
   if (strcmp(what, "slow") == 0) return run_slowly();
+  printf("%s\n", what); /* stays in stdio's buffer until the end */
   if (pipe(ends) != 0) return 2;
   if (pthread_create(&threads[0], NULL, body, NULL) != 0) return 2;
   if (pthread_create(&threads[1], NULL, body, threads) != 0) return 2;

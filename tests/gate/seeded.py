@@ -97,7 +97,7 @@ def bugs_are_found():
     for strategy in ("mix", "random", "pct", "delays", "preempt"):
         option = f"--strategy={strategy}"
         again = explored("deadlock", "(deadlock)", option)
-        assert again.returncode == DEADLOCK, again
+        assert (again.returncode, again.stdout) == (DEADLOCK, "deadlock\n"), again
         assert re.search(r"thread 2 .* waits for mutex \S+ in planted, which thread 3 holds, called from \S+ in planted\n",
                          again.stderr), again
         again = explored("signal", "(deadlock)", option)
@@ -133,6 +133,8 @@ def runs_without_end_are_reported():
     ended = call(MLTP, "run", "--seed=1", "--", OBJECTS, MLTP_STEPS_MAX="100")
     assert ended.returncode == LIVELOCK and "livelock: 100 scheduling points (raise MLTP_STEPS_MAX" in ended.stderr, ended
     assert "MLTP_SEED=1" in ended.stderr, ended
+    ended = call(MLTP, "run", "--seed=1", "--", PLANTED, "sleep", MLTP_STEPS_MAX="2")
+    assert (ended.returncode, ended.stdout) == (LIVELOCK, "sleep\n"), ended
 
 
 if __name__ == "__main__":
