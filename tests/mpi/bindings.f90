@@ -352,7 +352,7 @@ contains
   subroutine test_strings()
     character(len=MPI_MAX_OBJECT_NAME) :: name
     character(len=6) :: text
-    integer :: length, info
+    integer :: length, info, session
     logical :: found
     call MPI_Comm_set_name(MPI_COMM_SELF, 'a name   ', error)
     call MPI_Comm_get_name(MPI_COMM_SELF, name, length, error)
@@ -365,6 +365,15 @@ contains
     length = 3
     call MPI_Info_get_string(info, 'key', length, text, found, error)
     call check(found .and. length == 5 .and. text == 'val', 'a short buffer')
+    call MPI_Info_free(info, error)
+    call MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, session, error)
+    text = 'xxxxxx'
+    length = 3
+    call MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 0, length, text, error)
+    call check(length > 6 .and. text == 'mpi', 'a short name')
+    call MPI_Session_finalize(session, error)
+    call MPI_Info_create_env(info, error)
+    call check(error == MPI_SUCCESS .and. info /= MPI_INFO_NULL, 'MPI_INFO_CREATE_ENV')
     call MPI_Info_free(info, error)
   end subroutine test_strings
 

@@ -542,11 +542,12 @@ def modern_module(notice, header, interfaces):
     bodies = "".join(f"  elemental logical function {word}_{kind}(a, b) result(answer)\n    type(MPI_{kind}), intent(in) :: a, b\n"
                      f"    answer = a%MPI_VAL {op} b%MPI_VAL\n  end function {word}_{kind}\n"
                      for op, word in (("==", "eq"), ("/=", "ne")) for kind in HANDLES)
-    for name, order in (("MPI_Status_f2f08", ("f_status", "f08_status")), ("MPI_Status_f082f", ("f08_status", "f_status"))):
+    for name, order in (("Status_f2f08", ("f_status", "f08_status")), ("Status_f082f", ("f08_status", "f_status"))):
         assign = ("f08_status = transfer(f_status, f08_status)" if order[0] == "f_status" else "f_status = transfer(f08_status, f_status)")
-        bodies += (f"  subroutine {name}({order[0]}, {order[1]}, ierror)\n    integer :: f_status(MPI_STATUS_SIZE)\n"
-                   f"    type(MPI_Status) :: f08_status\n    integer, optional :: ierror\n    {assign}\n"
-                   f"    if (present(ierror)) ierror = MPI_SUCCESS\n  end subroutine {name}\n")
+        bodies += "".join(f"  subroutine {prefix}{name}({order[0]}, {order[1]}, ierror)\n    integer :: f_status(MPI_STATUS_SIZE)\n"
+                          f"    type(MPI_Status) :: f08_status\n    integer, optional :: ierror\n    {assign}\n"
+                          f"    if (present(ierror)) ierror = MPI_SUCCESS\n  end subroutine {prefix}{name}\n"
+                          for prefix in ("MPI_", "PMPI_"))
     return (f"! {notice}\nmodule mpi_f08\n  implicit none\n" + types + MODERN_TYPES + modern_parameters(header) + FUNCTIONS_OF_REAL
             + operators + MODERN_CALLBACKS + sized(", optional") + interfaces + "contains\n" + bodies + "end module mpi_f08\n")
 
