@@ -99,7 +99,8 @@ COMMANDS = {
     "mpirun.openmpi": 'while [ "$1" != tmpirun ]; do [ "$1" != -n ] || NODES=$2; shift; done; export NODES; exec "$@"',
     "tmpirun": '[ "$3" = -n ] && RANKS=$4 && export RANKS && shift 4 && exec "$@"'}
 PROGRAMS = {"right": 'test "$RANKS" = 8 && echo "No Errors"', "alone": 'test -z "$NODES" && echo "No Errors"',
-            "wrong": "echo $NODES $RANKS; exit 1"}
+            "wrong": "echo $NODES $RANKS; exit 1", "slow": 'echo x >>"$0.runs"; test -z "$NODES" && echo "No Errors" || exit 124',
+            "slow_once": 'test -e "$0.ran" && echo "No Errors" && exit 0; touch "$0.ran"; exit 124'}
 
 
 class OverNodes(unittest.TestCase):
@@ -112,14 +113,20 @@ class OverNodes(unittest.TestCase):
                     (at / name / program).write_text(f"#!/bin/sh\n{text}\n", encoding="ascii")
                     (at / name / program).chmod(0o755)
             environment = os.environ | {"PATH": f"{at}/bin:{os.environ['PATH']}"}
-            options = argparse.Namespace(nodes=TOOL.nodes_and_ranks("2x4"), limit=None, memory=1, jobs=1, work=at)
-            for names, status in (("right wrong", 0), ("right wrong alone", 1)):
+            options = argparse.Namespace(nodes=TOOL.nodes_and_ranks("2x4"), limit=None, memory=1, jobs=2, work=at, path=at,
+                                         folders=["pt2pt"], page=None, report=False)
+            for names, status in (("right wrong", 0), ("right wrong slow_once", 0), ("right wrong slow_once slow alone", 1)):
                 (at / "programs/pt2pt/testlist").write_text("".join(f"{name} 2\n" for name in names.split()), encoding="ascii")
                 self.assertEqual(TOOL.over_nodes(options, environment, at / "programs", at / "programs", ["pt2pt"]), status)
             rows = json.loads((at / "results/nodes-2x4.json").read_text(encoding="ascii"))
+            page = (at / "conformance-nodes.md").read_text(encoding="ascii")
+            self.assertEqual((at / "programs/pt2pt/slow.runs").read_text(encoding="ascii"), 4 * "x\n")  # twice on each number
         self.assertEqual({key: row["verdict"] for key, row in rows.items()}, {
-            "pt2pt/right 8 =8": "pass", "pt2pt/wrong 8 =8": "no verdict, status 1", "pt2pt/alone 8 =8": "no verdict, status 1"})
+            "pt2pt/right 8 =8": "pass", "pt2pt/slow_once 8 =8": "pass", **{f"pt2pt/{name} 8 =8": f"no verdict, status {status}" for
+                                                                          name, status in (("wrong", 1), ("slow", 124), ("alone", 1))}})
         self.assertEqual(rows["pt2pt/wrong 8 =8"]["output"], "2 8\n")
+        self.assertIn("| pt2pt | 2 | 1 | 2 | 0 |\n| all | 2 | 1 | 2 | 0 |", page)
+        self.assertIn("| `pt2pt/alone 8 =8` | `` no verdict, status 1 `` | `` pass `` |", page)
 
     def test_numbers(self):
         for word in ("2", "2x", "0x4", "2x4x", "-2x4"):

@@ -10,7 +10,8 @@ Entries that the suite skips (for memory, or since the program says so) count as
 ask whether they may spawn and then print "No Errors" without a test, as long as they may not.
 
 --nodes runs the programs on several nodes of this machine instead, which Open MPI's mpirun starts, and each that fails
-there on one node, with as many ranks. It writes no page, and its status is 1 if any fails on several nodes only.
+there on one node, with as many ranks. What has met its limit runs once more, alone, since a busy machine may be the
+reason. A page of its own says what differs, and the status is 1 if any fails on several nodes only.
 """
 import argparse
 import collections
@@ -26,6 +27,7 @@ import shutil
 import subprocess
 import sys
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 NOTICE = "<!-- Written by ./dev conformance. Run it again instead of editing. -->"
 RESULT = re.compile(r"(?P<verdict>ok|not ok) \d+ - (?:\./)?(?P<path>\S+) (?P<ranks>\d+)(?P<rest>.*)")
 NOTE = re.compile(r"# (?P<kind>SKIP|TODO) (?P<why>.*?)\s*(?:# time=.*)?$")
@@ -45,6 +47,8 @@ int main(int argc, char **argv) {
 }
 """
 LONGEST = 150  # characters of a last line
+LIMIT = 180  # seconds: the suite's
+LIMIT_MET = re.compile(r"not done in|no verdict, status 124$")  # suite.py's words
 
 
 @dataclasses.dataclass
@@ -224,16 +228,75 @@ def run_folder(options, environment, sources, programs, folder):
     return entries
 
 
-def over_nodes(options, environment, sources, programs, folders):
+def run_over_nodes(options, environment, sources, programs, folders):
     """Runs the folders on several nodes, by suite.py. @return its status."""
     nodes, each = options.nodes
     launch = f"mpirun.openmpi --allow-run-as-root --oversubscribe -n {nodes} tmpirun --timeout {{s}} -n {{n}}"
-    limit = ["--limit", str(options.limit), "--reference-limit", str(options.limit)] if options.limit else []
+    limit = str(options.limit or LIMIT)
     command = [sys.executable, "-B", pathlib.Path(__file__).with_name("suite.py"), sources, programs, "--launch", launch,
                "--reference", "tmpirun --timeout {s} -n {n}", "--reference-programs", programs, "--folders", *folders,
-               "--ranks", str(nodes * each), "--memory", str(memory_of(options) / options.jobs), "--jobs", str(options.jobs),
-               "--results", options.work / f"results/nodes-{nodes}x{each}.json", *limit]
-    return subprocess.run(command, env=environment | {"UCX_TLS": "tcp"}, check=False).returncode
+               "--ranks", str(nodes * each), "--memory", str(memory_of(options) / options.jobs),
+               "--results", nodes_results(options), "--limit", limit, "--reference-limit", limit]
+    for jobs in [options.jobs, 1]:
+        status = subprocess.run([*command, "--jobs", str(jobs)], env=environment | {"UCX_TLS": "tcp"}, check=False).returncode
+        if not forget_limits(nodes_results(options)):
+            break
+    return status
+
+
+def nodes_results(options):
+    nodes, each = options.nodes
+    return options.work / f"results/nodes-{nodes}x{each}.json"
+
+
+def forget_limits(results):
+    """Takes the programs that have met their limit, for the first time, out of the results. @return whether there are any."""
+    rows, kept = json.loads(results.read_text(encoding="utf-8")), results.with_suffix(".limits")
+    before = kept.read_text(encoding="utf-8").splitlines() if kept.exists() else []
+    late = [key for key, row in rows.items() if LIMIT_MET.match(row["verdict"]) and key not in before]
+    kept.write_text("".join(f"{key}\n" for key in [*before, *late]), encoding="utf-8")
+    results.write_text(json.dumps({key: row for key, row in rows.items() if key not in late}, indent=1), encoding="utf-8")
+    return late != []
+
+
+def nodes_page(options, rows, facts):
+    """@param rows suite.py's results @return the text of a page that compares several nodes with one."""
+    nodes, each = options.nodes
+    groups = {"pass": [], "fails on one node, too": [], "fails on several nodes only": [], "not built, or not run": []}
+    for key, row in rows.items():
+        there = row.get("reference", {}).get("verdict")
+        group = ("pass" if row["verdict"] == "pass" else "not built, or not run" if "seconds" not in row else
+                 "fails on several nodes only" if there == "pass" else "fails on one node, too")
+        groups[group].append((key, row["folder"], row["verdict"], there))
+    lines = ["<!-- SPDX-License-Identifier: Apache-2.0 -->", NOTICE, "# MPICH's test suite on several nodes", "",
+             f"`./dev conformance PATH --nodes {nodes}x{each}` runs each program of the suite on {nodes} nodes of {each} ranks, "
+             "whatever number its list says, and writes this page. The nodes are processes of one machine, which Open MPI's "
+             "mpirun starts and UCX joins by TCP. What fails runs on one node with as many ranks, too. What has met its limit "
+             "has run once more, alone.", "", "| run on |  |", "| --- | --- |"]
+    lines += [f"| {key} | {value} |" for key, value in facts.items()]
+    lines += ["", f"| folder | {' | '.join(groups)} |", "| --- " * (len(groups) + 1) + "|"]
+    for folder in sorted({row["folder"] for row in rows.values()}):
+        lines.append(" | ".join([f"| {folder}", *(str(sum(row[1] == folder for row in group)) for group in groups.values())]) + " |")
+    lines.append(" | ".join(["| all", *(str(len(group)) for group in groups.values())]) + " |")
+    for name in ["fails on several nodes only", "fails on one node, too"]:
+        if groups[name]:
+            lines += ["", f"## What {name}", "", "| test, and its words | several nodes | one node |", "| --- | --- | --- |"]
+            lines += [f"| `{key}` | {cell(verdict)} | {cell(there or 'not run')} |" for key, _, verdict, there in groups[name]]
+    return "\n".join(lines) + "\n"
+
+
+def over_nodes(options, environment, sources, programs, folders):
+    """Runs the folders on several nodes, and writes the page. @return suite.py's status."""
+    commits = nodes_results(options).with_suffix(".commits")
+    status = 0
+    if not options.report:
+        with commits.open("a", encoding="utf-8") as out:
+            out.write(commit_of(pathlib.Path(__file__).parent) + "\n")
+        status = run_over_nodes(options, environment, sources, programs, folders)
+    facts = facts_of(options, ", ".join(dict.fromkeys(commits.read_text(encoding="utf-8").split())))
+    rows = json.loads(nodes_results(options).read_text(encoding="utf-8"))
+    write_page(options, "conformance-nodes.md", nodes_page(options, rows, facts))
+    return status
 
 
 def nodes_and_ranks(text):
@@ -271,30 +334,35 @@ def memory_of(options):
     return options.memory or max(1, physical)
 
 
-def facts_of(options, folders):
-    """@return what the page says of this machine and of the sources."""
+def facts_of(options, commit):
+    """@return what a page says of this machine and of the sources."""
     info = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     model = re.search(r"^model name\s*: (.*)$", info, re.M)
     return {
         "processor": f"{model[1] if model else platform.machine()}, {os.cpu_count()} CPUs",
         "kernel": f"{platform.system()} {platform.release()}",
-        "commit": commits_of(options, folders),
-        "entry's limit": f"{options.limit} s" if options.limit else "the suite's: 180 s, or what the entry says",
+        "commit": commit,
+        "entry's limit": f"{options.limit} s" if options.limit else f"the suite's: {LIMIT} s, or what the entry says",
         "entries that want more than": f"{memory_of(options)} GiB were skipped",
         "suite": git(options.path, "rev-parse", "--short=10", "HEAD") or "an archive, not a checkout",
-        "folders at a time": f"{options.jobs}, load at the end {os.getloadavg()[0]:.1f}",
+        f"{'programs' if options.nodes else 'folders'} at a time": f"{options.jobs}, load at the end {os.getloadavg()[0]:.1f}",
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
     }
 
 
+def write_page(options, name, text):
+    target = options.page or (options.work if options.folders else ROOT / "docs/measurements") / name
+    target.write_text(text, encoding="utf-8")
+    print(f"conformance: {target}")
+
+
 def main():
-    root = pathlib.Path(__file__).resolve().parents[2]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("path", type=pathlib.Path)
-    parser.add_argument("--bin", type=pathlib.Path, default=root / "build/bin", help="folder of tmpicc and tmpirun")
-    parser.add_argument("--work", type=pathlib.Path, default=root / "build/conformance")
-    parser.add_argument("--page", type=pathlib.Path, help="default: docs/measurements/conformance.md, or "
-                        "conformance.md in the --work folder when only some folders ran")
+    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/bin", help="folder of tmpicc and tmpirun")
+    parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build/conformance")
+    parser.add_argument("--page", type=pathlib.Path, help="default: docs/measurements/conformance.md, "
+                        "or conformance-nodes.md; in the --work folder when only some folders ran")
     parser.add_argument("--folders", nargs="+", help="only these, as attr or f08/coll")
     parser.add_argument("--report", action="store_true", help="run nothing: write the page of what is there")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="folders at a time")
@@ -326,13 +394,9 @@ def main():
         for entries in results.values():
             without_spawning(sources, entries or [])
     kept = options.work / "results/facts.json"  # of the last run, for --report
-    facts = json.loads(kept.read_text(encoding="utf-8")) if options.report and kept.exists() else facts_of(options, folders)
+    facts = json.loads(kept.read_text(encoding="utf-8")) if options.report and kept.exists() else facts_of(options, commits_of(options, folders))
     kept.write_text(json.dumps(facts), encoding="utf-8")
-    target = options.page
-    if target is None:
-        target = options.work / "conformance.md" if options.folders else root / "docs/measurements/conformance.md"
-    target.write_text(page(results, facts), encoding="utf-8")
-    print(f"conformance: {target}")
+    write_page(options, "conformance.md", page(results, facts))
     return 0
 
 
