@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A program whose first call of a function that the gate replaces comes before the gate has
- * started: from .preinit_array, which runs before the constructors of libraries. early list prints
- * the names of the functions early NAME      calls that one first, then has a thread
+ * started: from .preinit_array, which runs before the constructors of libraries.
+ *   early list      prints the names of the functions
+ *   early NAME      calls that one first, then has a thread
  */
 #include <pthread.h>
 #include <sched.h>
