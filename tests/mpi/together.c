@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Two ranks that compute until the other one does, too, and make no call in which another rank
- * could run: they have to run on two VPs. "early": before MPI_Init().
+ * could run: they have to run on two VPs. "early": before MPI_Init(). "crash": the one on the
+ * second VP crashes, while the first computes indefinitely.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -22,7 +23,18 @@ static int *shared_word(char *name, size_t size) {
   exit(1);
 }
 
+static void crash_on_second_vp(void) {
+  char name[32];
+  int none = 0, *first = shared_word(name, sizeof name);
+  static int *volatile nowhere;
+  if (__atomic_compare_exchange_n(first, &none, 1, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    for (;;) __asm__ volatile("");
+  shm_unlink(name);
+  *nowhere = 1;
+}
+
 int main(int argc, char **argv) {
+  if (argc > 1 && strcmp(argv[1], "crash") == 0) crash_on_second_vp();
   int size, early = argc > 1 && strcmp(argv[1], "early") == 0;
   char name[32];
   if (!early) check_start(&argc, &argv, &size);
