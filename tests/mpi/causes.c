@@ -237,6 +237,20 @@ static void thread_signals(void) {
   pthread_join(thread, NULL);
 }
 
+/* ---- A rank that reads has locked its stream; another one flushes the rest. */
+
+static void flushes(void) {
+  if (rank == 1) CHECK(getchar() == 'x');
+  if (rank != 0) return;
+  while (ftrylockfile(stdin) == 0) {
+    funlockfile(stdin);
+    usleep(1000);
+  }
+  CHECK(fflush(NULL) == 0);
+  printf("flushed");
+  CHECK(fflush(stdout) == 0);
+}
+
 /* ---- A rank that asks for a message again and again. */
 
 static void probes(void) {
@@ -276,6 +290,7 @@ static const struct {
     {"waits-for-an-alarm", waits_for_an_alarm},
     {"thread-sends", thread_sends},
     {"thread-signals", thread_signals},
+    {"flushes", flushes},
     {"probes", probes},
 };
 

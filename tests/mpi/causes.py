@@ -81,6 +81,13 @@ class Causes(unittest.TestCase):
             ended = run("reads", 4, stdin=given.stdout)
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))
 
+    def test_flush_while_another_rank_reads(self):
+        with subprocess.Popen([TMPIRUN, "-n", "4", PROGRAM, "flushes"], text=True, stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            self.assertEqual(process.stdout.read(7), "flushed")
+            self.assertEqual(process.communicate("x"), ("", ""))
+        self.assertEqual(process.returncode, 0)
+
     def test_a_rank_that_probes(self):
         with subprocess.Popen([TMPIRUN, "-n", "2", PROGRAM, "probes"], text=True, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE) as process:

@@ -88,6 +88,20 @@ static void ordered_accesses(void) {
     MPI_Put(values, 1, MPI_INT, 0, 0, 1, MPI_INT, window);
     MPI_Win_unlock(0, window);
   }
+  /* Two ranks put to the same cell of rank 0, one after the other, thrice: the first access has
+   * ended by a flush of all, or of all and the end of the epoch, or its end alone. */
+  MPI_Barrier(MPI_COMM_WORLD); /* nobody waits for an exclusive lock any more */
+  for (int ends = 1; ends < 4; ends++) {
+    MPI_Win_lock_all(0, window);
+    if (rank == 1) MPI_Put(values, 1, MPI_INT, 0, 5, 1, MPI_INT, window);
+    if (ends & 1) MPI_Win_flush_all(window);
+    if (ends & 2) MPI_Win_unlock_all(window);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (ends & 2) MPI_Win_lock_all(0, window);
+    if (rank == 2) MPI_Put(values, 1, MPI_INT, 0, 5, 1, MPI_INT, window);
+    MPI_Win_unlock_all(window);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
   MPI_Comm_group(MPI_COMM_WORLD, &all);
   MPI_Group_incl(all, 1, (int[]){1 - rank % 2}, &one);
   for (int i = 0; rank < 2 && i < 2; i++) {

@@ -256,6 +256,7 @@ class Reports(Mistakes):
         self.said(run("all-receive", "--report"), DEADLOCK)
         self.said(run("same-data", "--report"), 0, "(?m)^MPI_Bcast +4 +0 +64 ", "ranks have waited [1-9]",
                   "(?m)^MPI_Sendrecv +4 +4 +64 ", "(?m)^MPI_Type_commit +8 +0 +0 ")
+        self.said(run("wrong-type-large", "--report"), 0, "(?m)^MPI_Recv +1 .*[^ ] +1$")  # the rank that was in it longest
 
     def test_json(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -263,6 +264,10 @@ class Reports(Mistakes):
             self.said(run("wrong-type-large", f"--report={name}"), 0, "^$")
             report = json.loads(name.read_text(encoding="ascii"))
         self.assertEqual((report["size"], [rank["rank"] for rank in report["ranks"]]), (4, [0, 1, 2, 3]))
+        libraries = {pathlib.Path(library["path"]).name.partition(".")[0]: library for library in report["libraries"]}
+        self.assertGreater(libraries["mistakes"]["bytes"], 0)
+        self.assertIsNone(libraries["mistakes"]["shared"])
+        self.assertTrue(any(library["shared"] for library in libraries.values()), libraries)
         self.assertEqual(sum(rank["parks"] for rank in report["ranks"]), report["waits"]["parks"])
         calls = [rank["calls"] for rank in report["ranks"]]
         self.assertEqual((calls[0]["MPI_Send"]["messages"], calls[0]["MPI_Send"]["bytes"]), (1, 400000))

@@ -180,6 +180,14 @@ static void half(void) {
   MPI_Comm_free(&comm);
 }
 
+/* The last rank is the first one there. */
+static void reversed(void) {
+  MPI_Comm comm;
+  MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &comm);
+  if (rank == 1) MPI_Recv(values, 1, MPI_INT, size - 1, 0, comm, MPI_STATUS_IGNORE);
+  MPI_Comm_free(&comm);
+}
+
 static void probe(void) {
   if (rank == 0) MPI_Probe(1, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
@@ -461,6 +469,7 @@ static const struct {
     {"own-names", own_names},
     {"ended", ended},
     {"half", half},
+    {"reversed", reversed},
     {"probe", probe},
     {"several", wait_for_several},
     {"all", wait_for_all},

@@ -47,6 +47,8 @@ class Waits(Reported):
         self.hangs("half", r"rank 1 waits in MPI_Recv: no message has come from rank 1 \(3 of all\), tag 0",
                    "why: rank 1 waits for rank 3, which is in MPI_Finalize")
 
+        self.hangs("reversed", r"rank 1 waits in MPI_Recv: no message has come from rank 3 \(0 of all\), tag 0")
+
     def test_probe(self):
         self.hangs("probe", r"rank 0 waits in MPI_Probe: no message has come from rank \d, tag \d+, on MPI_COMM_WORLD, at"
                    r" reports.c:\d+ \(probe\)")
