@@ -306,7 +306,9 @@ static void communicators(void) {
   EXPECT(MPI_ERR_COMM, MPI_Comm_remote_size(WORLD, &one));
   EXPECT(MPI_ERR_COMM, MPI_Comm_remote_group(WORLD, &group));
   EXPECT(MPI_ERR_COMM, MPI_Intercomm_merge(WORLD, 0, &comm));
-  EXPECT(MPI_ERR_RANK, MPI_Intercomm_create(WORLD, 9999, WORLD, 0, 0, &comm));
+  int next; /* of the last rank */
+  MPI_Comm_size(WORLD, &next);
+  EXPECT(MPI_ERR_RANK, MPI_Intercomm_create(WORLD, next, WORLD, 0, 0, &comm));
   EXPECT(MPI_ERR_TAG, MPI_Intercomm_create(MPI_COMM_SELF, 0, WORLD, 0, -1, &comm));
   EXPECT(MPI_ERR_INFO, MPI_Comm_set_info(WORLD, bad_info));
   EXPECT(MPI_ERR_ERRHANDLER, MPI_Comm_set_errhandler(WORLD, bad_handler));
@@ -325,7 +327,11 @@ static void communicators(void) {
          MPI_Comm_create_from_group(world, "x", MPI_INFO_NULL, bad_handler, &comm));
   EXPECT(MPI_ERR_GROUP, MPI_Intercomm_create_from_groups(world, 0, bad_group, 0, "x", MPI_INFO_NULL,
                                                          MPI_ERRORS_RETURN, &comm));
-  EXPECT(MPI_ERR_RANK, MPI_Intercomm_create(MPI_COMM_SELF, 0, WORLD, 9999, 0, &comm));
+  EXPECT(MPI_ERR_RANK, MPI_Intercomm_create(MPI_COMM_SELF, 0, WORLD, next, 0, &comm));
+  EXPECT(MPI_ERR_RANK, MPI_Intercomm_create_from_groups(world, next, world, 0, "x", MPI_INFO_NULL,
+                                                        MPI_ERRORS_RETURN, &comm));
+  EXPECT(MPI_ERR_RANK, MPI_Intercomm_create_from_groups(world, 0, world, next, "x", MPI_INFO_NULL,
+                                                        MPI_ERRORS_RETURN, &comm));
   EXPECT(MPI_ERR_GROUP, MPI_Group_size(MPI_GROUP_NULL, &one));
   EXPECT(MPI_ERR_ARG, MPI_Group_size(world, NULL));
   EXPECT(MPI_ERR_ARG, MPI_Group_rank(world, NULL));
@@ -338,12 +344,10 @@ static void communicators(void) {
   EXPECT(MPI_ERR_ARG, MPI_Group_incl(world, -1, buffer, &group));
   EXPECT(MPI_ERR_ARG, MPI_Group_range_incl(world, 1, (int[][3]){{0, 0, 0}}, &group));
   EXPECT(MPI_ERR_RANK, MPI_Group_range_excl(world, 1, (int[][3]){{0, 9999, 1}}, &group));
-  int next; /* of the group's last rank */
-  MPI_Group_size(world, &next);
   EXPECT(MPI_ERR_RANK, MPI_Group_incl(world, 1, &next, &group));
   EXPECT(MPI_ERR_RANK, MPI_Group_range_incl(world, 1, (int[][3]){{0, next, 1}}, &group));
   EXPECT(MPI_ERR_RANK, MPI_Group_range_incl(world, 1, (int[][3]){{next, 0, -1}}, &group));
-  EXPECT(MPI_ERR_RANK, MPI_Group_translate_ranks(world, 1, (int[]){9999}, world, buffer));
+  EXPECT(MPI_ERR_RANK, MPI_Group_translate_ranks(world, 1, &next, world, buffer));
   EXPECT(MPI_ERR_ARG, MPI_Group_translate_ranks(world, -1, buffer, world, buffer));
   EXPECT(MPI_ERR_ARG, MPI_Group_free(NULL));
   EXPECT(MPI_ERR_ARG, MPI_Group_union(world, world, NULL));
@@ -440,7 +444,8 @@ static void topologies(void) {
   MPI_Cart_create(MPI_COMM_SELF, 1, (int[]){1}, (int[]){0}, 0, &comm);
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   EXPECT(MPI_ERR_ARG, MPI_Cart_rank(comm, (int[]){5}, &one));
-  EXPECT(MPI_ERR_RANK, MPI_Cart_coords(comm, 5, 1, buffer));
+  EXPECT(MPI_ERR_RANK, MPI_Cart_coords(comm, 1, 1, buffer));
+  EXPECT(MPI_ERR_RANK, MPI_Cart_coords(comm, -1, 1, buffer));
   EXPECT(MPI_ERR_ARG, MPI_Cart_coords(comm, 0, 0, buffer));
   EXPECT(MPI_ERR_ARG, MPI_Cart_get(comm, 0, buffer, buffer, buffer));
   EXPECT(MPI_ERR_ARG, MPI_Cart_shift(comm, 1, 1, &one, &two));
@@ -448,13 +453,14 @@ static void topologies(void) {
   EXPECT(MPI_ERR_ARG, MPI_Graph_create(WORLD, 1, (int[]){1}, (int[]){7}, 0, &comm));
   MPI_Graph_create(MPI_COMM_SELF, 1, (int[]){1}, (int[]){0}, 0, &comm);
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-  EXPECT(MPI_ERR_RANK, MPI_Graph_neighbors_count(comm, 5, &one));
+  EXPECT(MPI_ERR_RANK, MPI_Graph_neighbors_count(comm, 1, &one));
   EXPECT(MPI_ERR_RANK, MPI_Graph_neighbors(comm, -1, 1, buffer));
   EXPECT(MPI_ERR_ARG, MPI_Graph_get(comm, 0, 0, buffer, buffer));
   MPI_Comm_free(&comm);
-  EXPECT(MPI_ERR_ARG,
-         MPI_Dist_graph_create_adjacent(WORLD, 1, (int[]){9999}, MPI_UNWEIGHTED, 0, NULL,
-                                        MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm));
+  int next; /* of the last rank */
+  MPI_Comm_size(WORLD, &next);
+  EXPECT(MPI_ERR_ARG, MPI_Dist_graph_create_adjacent(WORLD, 1, &next, MPI_UNWEIGHTED, 0, NULL,
+                                                     MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm));
   EXPECT(MPI_ERR_ARG, MPI_Dist_graph_create(WORLD, -1, NULL, NULL, NULL, MPI_UNWEIGHTED,
                                             MPI_INFO_NULL, 0, &comm));
 }
@@ -471,6 +477,7 @@ static void attributes_and_infos(void) {
   EXPECT(MPI_ERR_KEYVAL, MPI_Type_get_attr(MPI_INT, 9999, &keyval, &one));
   MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &keyval, NULL);
   EXPECT(MPI_ERR_KEYVAL, MPI_Type_set_attr(MPI_INT, keyval, NULL)); /* one of communicators */
+  EXPECT(MPI_ERR_KEYVAL, MPI_Comm_get_attr(WORLD, keyval + 1, &two, &one)); /* not made yet */
   MPI_Comm_free_keyval(&keyval);
   EXPECT(MPI_ERR_ARG, MPI_Error_class(-1, &one));
   EXPECT(MPI_ERR_ARG, MPI_Error_string(MPI_ERR_LASTCODE, text, &one));

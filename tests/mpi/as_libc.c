@@ -30,6 +30,54 @@
 /* Libc's function of that name, behind ours. */
 #define LIBC(name) ((__typeof__(&(name)))dlsym(RTLD_NEXT, #name))
 
+/* ---- results that need more room than there is at first: libc's functions refuse less */
+
+static size_t room_wanted;
+
+#define WITH_ROOM(name, size, ...) ((size) < room_wanted ? ERANGE : LIBC(name)(__VA_ARGS__))
+
+int getpwnam_r(const char *name, struct passwd *user, char *text, size_t size,
+               struct passwd **found) {
+  return WITH_ROOM(getpwnam_r, size, name, user, text, size, found);
+}
+
+int getpwuid_r(uid_t id, struct passwd *user, char *text, size_t size, struct passwd **found) {
+  return WITH_ROOM(getpwuid_r, size, id, user, text, size, found);
+}
+
+int getgrnam_r(const char *name, struct group *group, char *text, size_t size,
+               struct group **found) {
+  return WITH_ROOM(getgrnam_r, size, name, group, text, size, found);
+}
+
+int getgrgid_r(gid_t id, struct group *group, char *text, size_t size, struct group **found) {
+  return WITH_ROOM(getgrgid_r, size, id, group, text, size, found);
+}
+
+int gethostbyname_r(const char *name, struct hostent *host, char *text, size_t size,
+                    struct hostent **found, int *error) {
+  return WITH_ROOM(gethostbyname_r, size, name, host, text, size, found, error);
+}
+
+int gethostbyaddr_r(const void *address, socklen_t length, int family, struct hostent *host,
+                    char *text, size_t size, struct hostent **found, int *error) {
+  return WITH_ROOM(gethostbyaddr_r, size, address, length, family, host, text, size, found, error);
+}
+
+int getservbyname_r(const char *name, const char *protocol, struct servent *service, char *text,
+                    size_t size, struct servent **found) {
+  return WITH_ROOM(getservbyname_r, size, name, protocol, service, text, size, found);
+}
+
+int getservbyport_r(int port, const char *protocol, struct servent *service, char *text,
+                    size_t size, struct servent **found) {
+  return WITH_ROOM(getservbyport_r, size, port, protocol, service, text, size, found);
+}
+
+int ttyname_r(int fd, char *text, size_t size) {
+  return WITH_ROOM(ttyname_r, size, fd, text, size);
+}
+
 /* ---- random numbers */
 
 static void random_numbers_are_the_same(void **state) {
@@ -266,6 +314,36 @@ static void terminals_have_their_names(void **state) {
   close(master);
 }
 
+/* Each buffer grows as often as it has to. Two functions that share one follow each other. */
+static void large_results_get_room(void **state) {
+  (void)state;
+  const struct in_addr here = {htonl(INADDR_LOOPBACK)};
+  room_wanted = 5000;
+  const struct passwd *user = getpwuid(getuid()), *their_user = LIBC(getpwuid)(getuid());
+  const struct group *group = getgrgid(getgid()), *their_group = LIBC(getgrgid)(getgid());
+  const struct hostent *host = gethostbyname("127.0.0.1");
+  const struct servent *service = getservbyname("ssh", "tcp");
+  assert_int_equal(user != NULL, their_user != NULL);
+  assert_int_equal(group != NULL, their_group != NULL);
+  assert_non_null(host);
+  assert_int_equal(service != NULL, LIBC(getservbyname)("ssh", "tcp") != NULL);
+  room_wanted = 50000;
+  if (their_user != NULL) assert_int_equal(getpwnam(their_user->pw_name)->pw_uid, getuid());
+  if (their_group != NULL) assert_int_equal(getgrnam(their_group->gr_name)->gr_gid, getgid());
+  host = gethostbyaddr(&here, sizeof here, AF_INET);
+  assert_int_equal(host != NULL, LIBC(gethostbyaddr)(&here, sizeof here, AF_INET) != NULL);
+  service = getservbyport(htons(22), "tcp");
+  assert_int_equal(service != NULL, LIBC(getservbyport)(htons(22), "tcp") != NULL);
+  int master = posix_openpt(O_RDWR | O_NOCTTY);
+  if (master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0) {
+    int terminal = open(ptsname(master), O_RDWR | O_NOCTTY);
+    if (terminal >= 0) assert_string_equal(ttyname(terminal), ptsname(master));
+    close(terminal);
+  }
+  close(master);
+  room_wanted = 0;
+}
+
 static void the_gamma_function_leaves_the_sign(void **state) {
   (void)state;
   for (double x = -4.75; x < 5; x += 0.5) {
@@ -398,6 +476,7 @@ static void characters_are_as_long(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(large_results_get_room), /* first: a buffer that has grown stays large */
       cmocka_unit_test(random_numbers_are_the_same),
       cmocka_unit_test(numbers_of_48_bits_are_the_same),
       cmocka_unit_test(options_are_found_alike),

@@ -2,6 +2,7 @@
 /* What the kernel or libc keeps for a kernel thread or the process, and a rank has for itself:
  * working directory, umask, locale, time zone. The odd ranks change it. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <langinfo.h>
@@ -91,6 +92,29 @@ static void check_folders(void) {
   step();
   check_folder(start);
   if (rank == 0) CHECK(rmdir(shared) == 0);
+}
+
+static int count_descriptors(void) {
+  int count = 0;
+  DIR *open_ones = opendir("/proc/self/fd");
+  CHECK(open_ones != NULL);
+  while (readdir(open_ones) != NULL) count++;
+  CHECK(closedir(open_ones) == 0);
+  return count;
+}
+
+/* A rank keeps the folder it is in and the one before open, and no more. */
+static void check_descriptors(void) {
+  CHECK(chdir("/") == 0 && chdir(start) == 0);
+  step();
+  int before = count_descriptors();
+  step();
+  for (int i = 0; i < ROUNDS; i++) CHECK(chdir(i % 2 == 0 ? "/" : start) == 0);
+  step();
+  for (int i = 0; i < size; i++) {
+    if (i == rank) CHECK(count_descriptors() <= before);
+    step();
+  }
 }
 
 /* ---- umask */
@@ -218,6 +242,7 @@ int main(int argc, char **argv) {
   check_locale();
   check_mask();
   check_folders();
+  check_descriptors();
   check_zone();
   MPI_Finalize();
   return 0;

@@ -13,6 +13,7 @@
 #include <pwd.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -116,6 +117,18 @@ static void check_wait_by_kind(void) {
   CHECK(waitpid(-getpgrp(), &status, 0) == child && status_of(status) == 60 + rank);
   CHECK(waitpid(0, &status, 0) == -1 && errno == ECHILD);
   MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* A child that the program has waited for by the kernel's own call is none of wait()'s any more. */
+static void check_waited_otherwise(void) {
+  int status;
+  pid_t first = start_child(90), second = start_child(91);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(syscall(SYS_wait4, second, &status, 0, NULL) == second && status_of(status) == 91);
+  CHECK(wait(&status) == first && status_of(status) == 90);
+  first = start_child(92);
+  CHECK(syscall(SYS_wait4, first, &status, 0, NULL) == first && status_of(status) == 92);
+  CHECK(wait(&status) == -1 && errno == ECHILD);
 }
 
 /* Each way to make a child. */
@@ -308,6 +321,7 @@ int main(int argc, char **argv, char **environment) {
   check_environment(environment);
   check_wait();
   check_wait_by_kind();
+  check_waited_otherwise();
   check_makers();
   check_fork_handlers();
   check_closed_by_another();

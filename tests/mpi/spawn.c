@@ -3,6 +3,7 @@
  * Ranks that ranks spawn. The program spawns itself: the first argument says what a child does.
  * spawn.py runs the other forms, which end the job.
  */
+#include <dirent.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -130,6 +131,7 @@ static void be_child(int argc, char **argv, MPI_Comm parent) {
   if (strcmp(how, "messages") == 0) check_messages(parent, 1);
   if (strcmp(how, "named") == 0) child_named(parent);
   if (strcmp(how, "info") == 0) child_info();
+  if (strcmp(how, "folders") == 0) CHECK(chdir("/tmp") == 0 && chdir("/") == 0);
   if (strcmp(how, "ports") == 0) child_ports(parent);
   if (strcmp(how, "multiple") == 0) {
     CHECK(size == 5 && appnum() == (rank < 2 ? 0 : 1));
@@ -242,6 +244,27 @@ static void check_forgotten(void) {
   if (rank == 0) CHECK(address_space() - before < 256 << 20);
 }
 
+static int count_descriptors(void) {
+  int count = 0;
+  DIR *open_ones = opendir("/proc/self/fd");
+  CHECK(open_ones != NULL);
+  while (readdir(open_ones) != NULL) count++;
+  CHECK(closedir(open_ones) == 0);
+  return count;
+}
+
+/* A rank that has ended keeps none of the folders open that it was in. */
+static void check_closed(void) {
+  enum { TIMES = 10, CHILDREN_THEN = 2, OTHERS = TIMES };
+  for (int i = 0; i < 2; i++)
+    end_with(spawn("folders", CHILDREN_THEN, MPI_INFO_NULL, 0, MPI_COMM_WORLD));
+  int before = count_descriptors();
+  for (int i = 0; i < TIMES; i++)
+    end_with(spawn("folders", CHILDREN_THEN, MPI_INFO_NULL, 0, MPI_COMM_WORLD));
+  while (count_descriptors() > before + OTHERS)
+    usleep(1000); /* the last ones end; else this hangs */
+}
+
 static void check_ports(void) {
   char port[MPI_MAX_PORT_NAME] = "";
   MPI_Comm other, inter = spawn("ports", CHILDREN, MPI_INFO_NULL, 0, MPI_COMM_WORLD);
@@ -302,6 +325,7 @@ int main(int argc, char **argv) {
   } else if (argc > 1 && strcmp(argv[1], "measured") == 0) {
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     check_forgotten();
+    check_closed();
   } else if (argc > 1 && strcmp(argv[1], "universe") == 0) {
     print_universe();
   } else if (argc > 1) {
