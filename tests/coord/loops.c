@@ -90,7 +90,9 @@ static void inner(void) {
   tell("inner", sum);
 }
 
-int main(void) {
+/* With an argument it waits for a line, or the end, of its input. */
+int main(int argc, char **argv) {
+  (void)argv;
   omp_set_max_active_levels(2);
   loop_fixed();
   loop_dynamic();
@@ -103,5 +105,6 @@ int main(void) {
   sections();
   tasks();
   inner();
-  return 0;
+  fflush(stdout);
+  return argc > 1 && getchar() == 0;
 }

@@ -69,6 +69,17 @@ def each_way_to_start_a_team():
             assert set(sizes.values()) == {size}, (where, words)
 
 
+def between_teams():
+    """When its teams have ended a program asks for one CPU, whichever way they were started."""
+    with Daemon(MLTPD, MLTP, "--cpus", "2") as d, \
+            subprocess.Popen([MLTP, "run", "--", LOOPS, "wait"], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                             env={**os.environ, "MLTP_COORDINATOR": d.socket, "OMP_NUM_THREADS": "2"}) as program:
+        assert all(program.stdout.readline() for _ in range(11))
+        wait_for(lambda: [entry["demand"] for entry in d.list()] == [1], "it asks for one CPU")
+        program.communicate("\n")
+        assert program.returncode == 0, program
+
+
 def a_library_that_is_loaded_for_itself():
     """OpenMP that came with a library of one caller, as Python loads its modules, is found from that caller."""
     if "module" in LIBRARIES:
@@ -120,5 +131,5 @@ if __name__ == "__main__":
     if CPUS < 2:
         print("teams.py: one CPU, nothing to share: skipped")
         sys.exit(77)
-    run([alone_has_all, beside_another, each_way_to_start_a_team, a_library_that_is_loaded_for_itself, each_product_of_matrices,
+    run([alone_has_all, beside_another, each_way_to_start_a_team, between_teams, a_library_that_is_loaded_for_itself, each_product_of_matrices,
          each_work_of_tasks, nothing_to_adjust])
