@@ -251,6 +251,17 @@ static void flushes(void) {
   CHECK(fflush(stdout) == 0);
 }
 
+static void aborts_beside_a_reader(void) {
+  if (rank == 1) CHECK(getchar() == 'x');
+  if (rank != 0) return;
+  while (ftrylockfile(stdin) == 0) {
+    funlockfile(stdin);
+    usleep(1000);
+  }
+  print();
+  MPI_Abort(MPI_COMM_WORLD, 3);
+}
+
 /* ---- A rank that asks for a message again and again. */
 
 static void probes(void) {
@@ -291,6 +302,7 @@ static const struct {
     {"thread-sends", thread_sends},
     {"thread-signals", thread_signals},
     {"flushes", flushes},
+    {"aborts-beside-a-reader", aborts_beside_a_reader},
     {"probes", probes},
 };
 

@@ -88,6 +88,12 @@ class Causes(unittest.TestCase):
             self.assertEqual(process.communicate("x"), ("", ""))
         self.assertEqual(process.returncode, 0)
 
+    def test_abort_while_another_rank_reads(self):
+        with subprocess.Popen([TMPIRUN, "-n", "4", PROGRAM, "aborts-beside-a-reader"], text=True, stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            self.assertEqual(process.stdout.read(), "rank 0 has printed\n")  # its input stays open until the job has ended
+            self.assertEqual(process.wait(), 3, process.stderr.read())
+
     def test_a_rank_that_probes(self):
         with subprocess.Popen([TMPIRUN, "-n", "2", PROGRAM, "probes"], text=True, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE) as process:
