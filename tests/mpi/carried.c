@@ -2,7 +2,6 @@
 /* What the kernel or libc keeps for a kernel thread or the process, and a rank has for itself:
  * working directory, umask, locale, time zone. The odd ranks change it. */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <langinfo.h>
@@ -94,25 +93,16 @@ static void check_folders(void) {
   if (rank == 0) CHECK(rmdir(shared) == 0);
 }
 
-static int count_descriptors(void) {
-  int count = 0;
-  DIR *open_ones = opendir("/proc/self/fd");
-  CHECK(open_ones != NULL);
-  while (readdir(open_ones) != NULL) count++;
-  CHECK(closedir(open_ones) == 0);
-  return count;
-}
-
 /* A rank keeps the folder it is in and the one before open, and no more. */
 static void check_descriptors(void) {
   CHECK(chdir("/") == 0 && chdir(start) == 0);
   step();
-  int before = count_descriptors();
+  int before = check_count_descriptors();
   step();
   for (int i = 0; i < ROUNDS; i++) CHECK(chdir(i % 2 == 0 ? "/" : start) == 0);
   step();
   for (int i = 0; i < size; i++) {
-    if (i == rank) CHECK(count_descriptors() <= before);
+    if (i == rank) CHECK(check_count_descriptors() <= before);
     step();
   }
 }

@@ -6,6 +6,7 @@
 #ifndef TESTS_MPI_CHECK_H
 #define TESTS_MPI_CHECK_H
 
+#include <dirent.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +49,16 @@ static inline int check_first_of_node(int rank) {
   MPI_Allreduce(&rank, &first, 1, MPI_INT, MPI_MIN, node);
   MPI_Comm_free(&node);
   return first;
+}
+
+/** @return how many descriptors the process has, and some that are always there. */
+static inline int check_count_descriptors(void) {
+  int count = 0;
+  DIR *folder = opendir("/proc/self/fd");
+  CHECK(folder != NULL);
+  while (readdir(folder) != NULL) count++;
+  closedir(folder);
+  return count;
 }
 
 #endif

@@ -7,7 +7,6 @@
 #ifndef TESTS_MPI_KEPT_H
 #define TESTS_MPI_KEPT_H
 
-#include <dirent.h>
 #include <dlfcn.h>
 #include <malloc.h>
 
@@ -33,19 +32,10 @@ struct used {
   size_t bytes, descriptors;
 };
 
-static inline size_t open_descriptors(void) {
-  size_t count = 0;
-  DIR *folder = opendir("/proc/self/fd");
-  CHECK(folder != NULL);
-  while (readdir(folder) != NULL) count++;
-  closedir(folder);
-  return count;
-}
-
 static inline struct used in_use(void) {
   struct used used = {0, 0};
   MPI_Barrier(MPI_COMM_WORLD);
-  if (rank == 0) used.descriptors = open_descriptors();
+  if (rank == 0) used.descriptors = (size_t)check_count_descriptors();
   if (rank == 0) used.bytes = mallinfo2().uordblks;
   MPI_Bcast(&used, sizeof used, MPI_BYTE, 0, MPI_COMM_WORLD);
   return used;

@@ -3,7 +3,6 @@
  * Ranks that ranks spawn. The program spawns itself: the first argument says what a child does.
  * spawn.py runs the other forms, which end the job.
  */
-#include <dirent.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -244,24 +243,15 @@ static void check_forgotten(void) {
   if (rank == 0) CHECK(address_space() - before < 256 << 20);
 }
 
-static int count_descriptors(void) {
-  int count = 0;
-  DIR *open_ones = opendir("/proc/self/fd");
-  CHECK(open_ones != NULL);
-  while (readdir(open_ones) != NULL) count++;
-  CHECK(closedir(open_ones) == 0);
-  return count;
-}
-
 /* A rank that has ended keeps none of the folders open that it was in. */
 static void check_closed(void) {
   enum { TIMES = 10, CHILDREN_THEN = 2, OTHERS = TIMES };
   for (int i = 0; i < 2; i++)
     end_with(spawn("folders", CHILDREN_THEN, MPI_INFO_NULL, 0, MPI_COMM_WORLD));
-  int before = count_descriptors();
+  int before = check_count_descriptors();
   for (int i = 0; i < TIMES; i++)
     end_with(spawn("folders", CHILDREN_THEN, MPI_INFO_NULL, 0, MPI_COMM_WORLD));
-  while (count_descriptors() > before + OTHERS)
+  while (check_count_descriptors() > before + OTHERS)
     usleep(1000); /* the last ones end; else this hangs */
 }
 
