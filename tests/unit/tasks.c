@@ -5,9 +5,13 @@
 #include <sched.h>
 #include <semaphore.h>
 #include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "os/os.h"
 #include "support/support.h"
+
+enum { NOBODY = 1 << 22 /* no thread has so high a number */ };
 
 static sem_t first, second;
 
@@ -62,8 +66,102 @@ static void states_are_what_threads_do(void) {
   CHECK(os_task_call(&waiter) == -1);
 }
 
+static void *pause_until_cancelled(void *unused) {
+  os_task_self(&waiter);
+  sem_post(&ready);
+  for (;;) pause();
+  return unused;
+}
+
+static void *wait_with_a_time(void *go) {
+  struct timespec later;
+  clock_gettime(CLOCK_REALTIME, &later);
+  later.tv_sec += 3600;
+  os_task_self(&waiter);
+  sem_post(&ready);
+  sem_timedwait(go, &later);
+  return NULL;
+}
+
+static bool known; /* the kernel says which call a thread is in */
+
+/* @return whether a thread that sleeps in the kernel waits for a word of the process, and for no
+ * time. */
+static bool seems_to_wait_forever(void *(*func)(void *)) {
+  pthread_t thread;
+  uint64_t switches = 0, again = 0;
+  sem_init(&first, 0, 0);
+  sem_init(&ready, 0, 0);
+  pthread_create(&thread, NULL, func, &first);
+  sem_wait(&ready);
+  while (os_task_state(&waiter) != OS_TASK_SLEEPS) sched_yield();
+  known = os_task_call(&waiter) >= 0;
+  errno = EDOM;
+  bool forever = os_task_waits_forever(&waiter, &switches);
+  CHECK(os_task_waits_forever(&waiter, &again) == forever && again == switches && switches > 0);
+  CHECK_EQUAL(errno, EDOM);
+  if (func == pause_until_cancelled)
+    pthread_cancel(thread);
+  else
+    sem_post(&first);
+  pthread_join(thread, NULL);
+  return forever;
+}
+
+static void a_wait_with_an_end_does_not_count(void) {
+  struct os_task self, gone = os_task_of(NOBODY);
+  uint64_t switches = 1;
+  os_task_self(&self);
+  bool forever = seems_to_wait_forever(note_and_wait);
+  if (!known) skip();
+  CHECK(forever);
+  CHECK(!seems_to_wait_forever(wait_with_a_time));
+  CHECK(!seems_to_wait_forever(pause_until_cancelled));
+  CHECK(!os_task_waits_forever(&self, &switches) && switches > 0); /* it runs */
+  errno = EDOM;
+  CHECK(!os_task_waits_forever(&gone, &switches) && switches == 0);
+  CHECK(os_task_state(&gone) == OS_TASK_UNKNOWN && os_task_call(&gone) == -1);
+  CHECK_EQUAL(errno, EDOM);
+}
+
+static void time_is_that_of_the_thread(void) {
+  struct os_task self, gone = os_task_of(NOBODY);
+  os_task_self(&self);
+  struct os_task same = os_task_of(self.tid);
+  uint64_t before = os_task_cpu_time(&self);
+  while (os_task_cpu_time(&self) < before + 1000000) continue; /* else this hangs */
+  CHECK(before > 0 && os_task_cpu_time(&same) >= before + 1000000);
+  CHECK_EQUAL(os_task_cpu_time(&gone), 0);
+  self.has_clock = false;
+  CHECK_EQUAL(os_task_cpu_time(&self), 0);
+}
+
+static bool count(const struct os_task *task, void *context) {
+  int *left = context;
+  CHECK(task->tid > 0);
+  errno = EBADF; /* as a call of the visitor's may leave it */
+  return --*left > 0;
+}
+
+static void visits_end_at_will(void) {
+  int left = 1000000, lowest = dup(STDERR_FILENO); /* the lowest descriptor that is free */
+  close(lowest);
+  errno = EDOM;
+  CHECK(os_tasks_visit(count, &left) && left < 1000000);
+  left = 1;
+  CHECK(!os_tasks_visit(count, &left) && left == 0); /* the first one was enough */
+  CHECK_EQUAL(errno, EDOM);
+  CHECK_EQUAL(dup(STDERR_FILENO), lowest); /* none is left open */
+  close(lowest);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST_BARE(none_is_missed_while_another_ends),
-                                     TEST_BARE(states_are_what_threads_do)};
+  const struct CMUnitTest tests[] = {
+      TEST_BARE(none_is_missed_while_another_ends),
+      TEST_BARE(states_are_what_threads_do),
+      TEST_BARE(a_wait_with_an_end_does_not_count),
+      TEST_BARE(time_is_that_of_the_thread),
+      TEST_BARE(visits_end_at_will),
+  };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
