@@ -7,7 +7,6 @@ usage: built.py TMPIRUN PROCESS LIBRARY; process.c built, and a library that is 
 import os
 import pathlib
 import shutil
-import signal
 import struct
 import subprocess
 import sys
@@ -305,10 +304,6 @@ class Ends(Programs):
     def test_exit_at_once(self):
         self.ends("_exit", 6)
         self.ends("quick_exit", 7)
-
-    def test_crash(self):
-        """It is no rank's."""
-        self.assertNotIn("rank", self.ends("crash-exit", -signal.SIGSEGV))
 
 
 if __name__ == "__main__":
