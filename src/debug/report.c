@@ -66,6 +66,7 @@ static size_t asked_for(const struct mltp_thread *t, size_t size) {
   return t->kind == MT_BOUND && t != mt_rt.main ? (size_t)1 << t->stack_class : size;
 }
 
+bool (*mt_overflow_is_taken)(int signo);
 bool (*mt_overflow_hook)(const char *name, size_t kib, const void *context);
 
 /* @return how to give this thread a larger stack. */
@@ -91,7 +92,8 @@ static void on_fault(int signo, siginfo_t *info, void *context) {
   const struct mltp_thread *t = mt_current();
   const char *low;
   size_t size;
-  if (is_overflow(t, info, mt_arch_ucontext_sp(context), &low, &size)) {
+  bool is_taken = mt_overflow_is_taken != NULL && mt_overflow_is_taken(signo);
+  if (!is_taken && is_overflow(t, info, mt_arch_ucontext_sp(context), &low, &size)) {
     report_overflow(t, asked_for(t, size) / 1024, context, low, size);
     os_signal_default(SIGABRT);
     abort();

@@ -42,6 +42,9 @@ extern bool (*mt_deadlock_elsewhere)(void);
 /** Reports a deadlock, once. @return whether the process has to end, with MLTP_EXIT_DEADLOCK. */
 bool mt_deadlock_report(void);
 
+/** @return whether a stack overflow is for the handler that was there before; may be NULL. */
+extern bool (*mt_overflow_is_taken)(int signo);
+
 /** Reports a stack overflow in place of the library, and returns whether it has; may be NULL. */
 extern bool (*mt_overflow_hook)(const char *name, size_t kib, const void *context);
 /** [atomic] Kernel threads of the process that never make a thread ready. */

@@ -2,6 +2,8 @@
 /* Stacks of ranks: what stacks.py looks at. */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -36,6 +38,35 @@ __attribute__((noinline)) void fill(size_t size) {
   volatile char large[size];
   memset((void *)(uintptr_t)large, 1, size);
   CHECK(large[size / 2] == 1);
+}
+
+/* ---- overflows that the program handles, as interpreters do */
+
+static sigjmp_buf before_overflow;
+static char other_stack[64 << 10];
+static volatile int overflows;
+
+static void leave(int signo) {
+  overflows++;
+  siglongjmp(before_overflow, signo);
+}
+
+__attribute__((noinline)) static int recurse(volatile int *from) {
+  volatile int here = *from + 1;
+  if (here < 0) return 0; /* never */
+  return recurse(&here) + here;
+}
+
+static void handle_overflows(int flags) {
+  volatile int depth = 0;
+  struct sigaction action = {.sa_handler = leave, .sa_flags = flags};
+  CHECK(sigaltstack(&(stack_t){.ss_sp = other_stack, .ss_size = sizeof other_stack}, NULL) == 0);
+  CHECK(sigaction(SIGSEGV, &action, NULL) == 0);
+  for (int i = 0; i < 3; i++) {
+    if (sigsetjmp(before_overflow, 1) == 0) recurse(&depth);
+    CHECK(overflows == i + 1);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
 }
 
 /* ---- bounds, as garbage collectors and interpreters ask for them */
@@ -95,6 +126,8 @@ int main(int argc, char **argv) {
   if (is(argv[1], "bounds")) bounds();
   if (is(argv[1], "jump")) jump_into_neighbour(rank);
   if (is(argv[1], "fill")) fill((size_t)atol(argv[2]) << 20);
+  if (is(argv[1], "handle")) handle_overflows(SA_ONSTACK);
+  if (is(argv[1], "without-stack")) handle_overflows(0);
   MPI_Finalize();
   return 0;
 }

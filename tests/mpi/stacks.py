@@ -42,6 +42,16 @@ class Stacks(unittest.TestCase):
             self.assertRegex(result.stderr, r"#\d+ +stacks\.c:\d+ \((fill|main)\)")
 
     @unittest.skipIf(os.environ.get("MLTP_GUARD") == "canary", "stacks have no guards")
+    def test_overflow_that_the_program_handles(self):
+        """Its handler runs on another stack, and may leave: OCaml and Lisp make exceptions of overflows."""
+        for options in [(), ("--stack=1024",), ("--one-to-one",), ("--vps=4",)]:
+            result = run("handle", ranks=4, options=options)
+            self.assertEqual((result.returncode, result.stderr), (0, ""), result)
+        result = run("without-stack")
+        self.assertLess(result.returncode, 0, result)
+        self.assertRegex(result.stderr, "rank [01]: stack overflow: all [0-9]+ KiB of its stack are used")
+
+    @unittest.skipIf(os.environ.get("MLTP_GUARD") == "canary", "stacks have no guards")
     def test_large_frame_does_not_reach_a_neighbour(self):
         for options in [(), ("--stack=1024",), ("--one-to-one",)]:
             result = run("jump", options=options)

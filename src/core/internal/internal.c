@@ -199,7 +199,9 @@ void mti_add_bystanders(uint32_t more) {
 
 bool mti_peek(void *to, const void *from, size_t size) { return mt_peek(to, from, size); }
 
-void mti_set_overflow_hook(bool (*report)(const char *name, size_t kib, const void *context)) {
+void mti_set_overflow_hooks(bool (*is_taken)(int signo),
+                            bool (*report)(const char *name, size_t kib, const void *context)) {
+  mt_overflow_is_taken = is_taken;
   mt_overflow_hook = report;
 }
 

@@ -56,11 +56,14 @@ MTI_EXPORT bool mti_task_rests(int tid);
  * true, before it sleeps. It never waits, and may make threads ready. It runs on no thread. */
 MTI_EXPORT void mti_set_idle_hook(void (*hook)(bool sleeps));
 
-/** Sets the function that reports a stack overflow, in a signal handler, before the process aborts:
- * it gets the thread's name, the size of its stack, and the context of the signal. It returns
- * whether its report is complete. NULL: none. */
-MTI_EXPORT void mti_set_overflow_hook(bool (*report)(const char *name, size_t kib,
-                                                     const void *context));
+/** Sets the functions that are called in the signal handler at a stack overflow. The first returns
+ * whether the handler for the signal that was there before mltp_init() takes it, as any other
+ * fault. If it does not, the second reports the overflow before the process aborts: it gets the
+ * thread's name, the size of its stack, and the context of the signal. It returns whether its
+ * report is complete. */
+MTI_EXPORT void mti_set_overflow_hooks(bool (*is_taken)(int signo),
+                                       bool (*report)(const char *name, size_t kib,
+                                                      const void *context));
 
 /** Brings memory that is about to be written to, with less work than a page fault for each page. */
 MTI_EXPORT void mti_touch(void *address, size_t size);

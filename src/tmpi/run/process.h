@@ -263,6 +263,10 @@ bool tm_timers_were_made(void);
 /** timers.c: deletes those of a rank that ends. */
 void tm_timers_end(int rank);
 
+/** @return whether the rank has a handler for a fault that needs no room on the stack of the thread
+ * that has faulted. Async-signal-safe. */
+bool tm_fault_has_stack(const struct tm_process *process, int signo);
+
 /** Calls the rank's handler at once, on the thread that caused the signal. @return false: the rank
  * has none, or blocks the signal. */
 bool tm_fault_to_rank(struct tm_process *process, int signo, siginfo_t *info, void *context);

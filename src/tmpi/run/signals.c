@@ -305,6 +305,13 @@ static bool to_own_pthread(const struct tm_process *process, int signo, siginfo_
   return action.handler != (uintptr_t)SIG_DFL;
 }
 
+bool tm_fault_has_stack(const struct tm_process *process, int signo) {
+  const struct tm_signals *signals = state_of(process);
+  if (signals == NULL || (tm_signals_mask(signals) & tm_signal_bit(signo)) != 0) return false;
+  struct tm_action action = action_of(signals, signo);
+  return is_handler(&action) && (action.flags & SA_ONSTACK) != 0;
+}
+
 bool tm_fault_to_rank(struct tm_process *process, int signo, siginfo_t *info, void *context) {
   struct tm_signals *signals = state_of(process);
   if (signals == NULL) return false;
