@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -64,6 +65,40 @@ static void on_pthread(void *what) {
   if (pthread_create(&thread, NULL, end_on_pthread, what) != 0) abort();
   pthread_join(thread, NULL);
   printf("continued\n");
+}
+
+/* "last-pthread WHAT": the rank's own thread ends before a pthread, which then ends the rank, by
+ * its own end or by WHAT. A destructor of a thread-specific value tells when the first has ended.
+ */
+static sem_t own_ended;
+static pthread_key_t of_own_thread;
+
+static void note_own_end(void *value) { sem_post(value); }
+
+static void *end_last(void *what) {
+  sem_wait(&own_ended);
+  if (is(what, "exit")) exit(5);
+  if (is(what, "waits")) MPI_Recv(&value, 1, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+  usleep(50000); /* a rank that has ended would not print this */
+  printf("pthread was last\n");
+  return NULL;
+}
+
+static void *start_last(void *what) {
+  pthread_t thread;
+  CHECK(pthread_create(&thread, NULL, end_last, what) == 0);
+  CHECK(pthread_detach(thread) == 0);
+  return NULL;
+}
+
+static void end_before_pthreads(char *what) {
+  pthread_t thread;
+  sem_init(&own_ended, 0, 0);
+  CHECK(pthread_key_create(&of_own_thread, note_own_end) == 0);
+  CHECK(pthread_setspecific(of_own_thread, &own_ended) == 0);
+  atexit(said);
+  CHECK(pthread_create(&thread, NULL, start_last, what) == 0); /* never joined */
+  pthread_exit(NULL);
 }
 
 /* Rank 1 aborts the ranks of odd number, one of which waits. The others continue. */
@@ -163,7 +198,11 @@ static void print_ignored(int rank) {
 
 int main(int argc, char **argv) {
   const char *how = argc > 1 ? argv[1] : "";
-  int size, rank = check_start(&argc, &argv, &size);
+  int size, level, rank;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (is(how, "last-pthread") && is(argv[2], "waits")) end_before_pthreads(argv[2]);
   if (is(how, "handlers")) atexit(said);
   if (is(how, "on_exit")) on_exit(print_status, argv[1]);
   if (strncmp(how, "kill-", 5) == 0 && is(argc > 2 ? argv[2] : "", "ignored")) {
@@ -198,6 +237,7 @@ int main(int argc, char **argv) {
   if (strchr(how, '-') != NULL && rank == 1) send(how);
   MPI_Finalize();
   if (is(how, "pthread") && rank == 1) on_pthread(argv[2]);
+  if (is(how, "last-pthread")) end_before_pthreads(argv[2]);
   if (is(how, "callee") && rank == 2) leave();
   return (is(how, "status") || is(how, "on_exit")) && rank == 1 ? 7 : 0;
 }

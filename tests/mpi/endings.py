@@ -121,6 +121,19 @@ class Endings(unittest.TestCase):
             self.assertRegex(result.stderr, r"rank 1 ended with status 5 \(1 of 4")
             self.assertNotIn("continued", result.stdout)
 
+    def test_rank_ends_with_its_last_pthread(self):
+        for options in [(), ("--vps", "1"), ("--one-to-one",)]:
+            result = run("last-pthread", "", options=options)
+            self.assertEqual((result.returncode, result.stderr), (0, ""), options)
+            for line in ["pthread was last", "handler of rank ran"]:
+                self.assertEqual(result.stdout.count(line), 4, result.stdout)
+            self.assertLess(result.stdout.index("pthread was last"), result.stdout.index("handler of rank ran"))
+            result = run("last-pthread", "exit", options=options)
+            self.assertEqual(result.returncode, 5, result)
+            self.assertNotIn("pthread was last", result.stdout)
+            result = run("last-pthread", "waits", options=options)
+            self.assertEqual(result.returncode, 86, result)
+
     def test_on_exit_gets_the_status(self):
         said = self.ends("on_exit", 7).stdout
         self.assertEqual(said.count("on_exit of status 0 ran"), 3)

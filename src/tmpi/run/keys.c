@@ -145,6 +145,7 @@ void tm_values_end(void) {
   struct tm_keys *keys = keys_here();
   if (keys != NULL)
     for (int round = 0; round < ROUNDS && call_destructors(keys); round++) continue;
+  if (of_pthread == NULL) return; /* the rank's own values are part of its keys */
   for (int i = 0; i < KEYS / BLOCK; i++) free(of_pthread->blocks[i]);
   free(of_pthread);
   of_pthread = NULL;

@@ -60,7 +60,7 @@ struct tm_process {
   struct tm_keys *keys;       /* keys.c; NULL: none were made */
   struct tm_child *children;  /* children.c: processes */
   int robust_held;            /* [rank] robust mutexes that the rank's own thread holds */
-  uint32_t pthreads;          /* [atomic] that the rank has made and that have not ended */
+  uint32_t pthreads;          /* [atomic] that the rank has made and that have not ended: awaited */
   struct tm_signals *signals; /* [atomic] signals.c; NULL: the rank has changed nothing */
 };
 
@@ -110,6 +110,10 @@ bool tm_ends_are_clean(void);
 /** Says that the job is ended because of a rank. @return its exit status: 0 only if every rank has
  * ended right. */
 int tm_report_failure(int rank);
+
+/** rank_end.c: the rank's own thread, which calls this, ends before its rank: its handlers of
+ * at_thread_exit run. */
+void tm_process_end_thread(struct tm_process *process);
 
 /** Ends the calling thread's rank. */
 void tm_process_exit(struct tm_process *process, int status, enum tm_end how)

@@ -84,12 +84,16 @@ static void run_handlers(struct tm_handler **list, int status) {
   }
 }
 
+void tm_process_end_thread(struct tm_process *process) {
+  run_handlers(&process->at_thread_exit, 0);
+}
+
 static void run_all(struct tm_process *process, enum tm_end how) {
   if (how == TM_QUICK) {
     run_handlers(&process->at_quick_exit, process->status);
     return;
   }
-  if (process->thread == mltp_self()) run_handlers(&process->at_thread_exit, process->status);
+  if (process->thread == mltp_self()) tm_process_end_thread(process);
   run_handlers(&process->at_exit, process->status);
   tm_program_destruct(tm_the_program, process->number);
   tm_flush_free(); /* as at the end of a process: others may crash, or read what the rank wrote */

@@ -83,10 +83,11 @@ static __thread struct tm_join *own_join; /* of a rank's pthread; NULL: none */
 
 static void end_pthread(void *locals) {
   struct tm_process *process = tm_process_here();
-  if (process != NULL) mt_add_relaxed(&process->pthreads, -1U); /* relaxed: a count */
   tm_values_end();
   own_distance = 0;
   tm_program_free_locals(locals);
+  if (process != NULL) mt_add_acq_rel(&process->pthreads, -1U); /* JN-2 acq_rel: pairs JN-2 */
+  if (process != NULL && !tm_process_is_child()) mltp_await_wake(&process->pthreads);
   tm_join_ended(own_join);
 }
 
@@ -191,10 +192,18 @@ static int detach_c11(thrd_t thread) {
   return detach_pthread(thread) == 0 ? thrd_success : thrd_error;
 }
 
-/* The rank's own thread is libmltp's: pthread_exit() would take its VP away. */
+/* The rank's own thread is libmltp's: libc's pthread_exit() would take its VP away. The rank ends
+ * with its last pthread, by status 0. */
+__attribute__((noreturn)) static void end_own_thread(struct tm_process *process) {
+  tm_process_end_thread(process);
+  tm_values_end();
+  mltp_await(&process->pthreads, 0, NULL);
+  tm_process_exit(process, 0, TM_ORDERLY);
+}
+
 static void exit_pthread(void *result) {
   struct tm_process *process = tm_process_self();
-  if (process != NULL && process->thread == mltp_self()) tm_process_exit(process, 0, TM_ORDERLY);
+  if (process != NULL && process->thread == mltp_self()) end_own_thread(process);
   os_pthread_exit(result);
 }
 
