@@ -12,6 +12,17 @@ int os_pthread_detach(pthread_t thread) { return pthread_detach(thread); }
 
 int os_pthread_join(pthread_t thread, void **result) { return pthread_join(thread, result); }
 
+int os_pthread_tryjoin(pthread_t thread, void **result) {
+  return pthread_tryjoin_np(thread, result);
+}
+
+int os_pthread_clockjoin(pthread_t thread, void **result, clockid_t clock,
+                         const struct timespec *time) {
+  return clock == CLOCK_REALTIME
+             ? pthread_timedjoin_np(thread, result, time) /* sanitizers know it */
+             : pthread_clockjoin_np(thread, result, clock, time);
+}
+
 void os_pthread_exit(void *result) { pthread_exit(result); }
 
 int os_pthread_barrier_wait(pthread_barrier_t *barrier) { return pthread_barrier_wait(barrier); }

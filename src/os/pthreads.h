@@ -10,11 +10,15 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
+#include <time.h>
 
 int os_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *),
                       void *argument);
 int os_pthread_detach(pthread_t thread);
 int os_pthread_join(pthread_t thread, void **result);
+int os_pthread_tryjoin(pthread_t thread, void **result);
+int os_pthread_clockjoin(pthread_t thread, void **result, clockid_t clock,
+                         const struct timespec *time);
 void os_pthread_exit(void *result) __attribute__((noreturn));
 int os_pthread_barrier_wait(pthread_barrier_t *barrier);
 int os_pthread_kill(pthread_t thread, int signo);

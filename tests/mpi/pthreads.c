@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -84,6 +85,67 @@ static void check_binding(void) {
   CHECK(pthread_setaffinity_np(thread, sizeof one, &one) == 0);
   __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
   CHECK(pthread_join(thread, NULL) == 0);
+}
+
+/* ---- joins that may fail */
+
+enum { JOINS = 4000, KEPT_BYTES = JOINS * 16 };
+
+static void *return_at_once(void *argument) { return argument; }
+
+static void *join_itself(void *error) {
+  *(int *)error = pthread_join(pthread_self(), NULL);
+  return NULL;
+}
+
+static struct timespec in_ms(clockid_t clock, long ms) {
+  struct timespec time;
+  clock_gettime(clock, &time);
+  time.tv_nsec += ms * 1000000;
+  time.tv_sec += time.tv_nsec / 1000000000;
+  time.tv_nsec %= 1000000000;
+  return time;
+}
+
+/* A join that fails is none: the pthread can be joined later, by any of the calls. */
+static void check_failing_joins(void) {
+  for (int i = 0; i < 4; i++) {
+    pthread_t thread;
+    void *result = NULL;
+    int stop = 0, error;
+    struct timespec soon = in_ms(CLOCK_MONOTONIC, 1), late = in_ms(CLOCK_REALTIME, 1000000);
+    CHECK(pthread_create(&thread, NULL, wait_for_end, &stop) == 0);
+    CHECK(pthread_tryjoin_np(thread, &result) == EBUSY);
+    CHECK(pthread_clockjoin_np(thread, &result, CLOCK_MONOTONIC, &soon) == ETIMEDOUT);
+    soon = in_ms(CLOCK_REALTIME, 1);
+    CHECK(pthread_timedjoin_np(thread, &result, &soon) == ETIMEDOUT);
+    __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+    if (i == 0) CHECK(pthread_join(thread, &result) == 0);
+    if (i == 1) CHECK(pthread_timedjoin_np(thread, &result, &late) == 0);
+    late = in_ms(CLOCK_MONOTONIC, 1000000);
+    if (i == 2) CHECK(pthread_clockjoin_np(thread, &result, CLOCK_MONOTONIC, &late) == 0);
+    if (i == 3) {
+      while ((error = pthread_tryjoin_np(thread, &result)) == EBUSY) sched_yield();
+      CHECK(error == 0);
+    }
+    CHECK(result == NULL);
+    CHECK(pthread_create(&thread, NULL, join_itself, &error) == 0);
+    CHECK(pthread_join(thread, NULL) == 0 && error == EDEADLK);
+  }
+}
+
+/* What was kept for a joiner goes with the join, by whatever call. */
+static void check_memory_of_joins(int rank) {
+  size_t before = mallinfo2().uordblks;
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int i = 0; rank == 0 && i < JOINS; i++) {
+    pthread_t thread;
+    struct timespec late = in_ms(CLOCK_REALTIME, 1000000);
+    CHECK(pthread_create(&thread, NULL, return_at_once, NULL) == 0);
+    CHECK(pthread_timedjoin_np(thread, NULL, &late) == 0);
+  }
+  if (rank == 0) CHECK(mallinfo2().uordblks < before + KEPT_BYTES);
+  MPI_Barrier(MPI_COMM_WORLD);
 }
 
 /* ---- sleeping */
@@ -212,6 +274,8 @@ int main(int argc, char **argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   check_phase();
   check_binding();
+  check_failing_joins();
+  check_memory_of_joins(rank);
   check_number();
   check_stored_number();
   check_sleep();

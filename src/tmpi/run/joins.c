@@ -6,6 +6,7 @@
 
 #include "base/atomic.h"
 #include "core/internal/locks.h"
+#include "tmpi/run/process.h"
 
 struct tm_join {
   struct tm_join *next; /* [ilock] */
@@ -37,14 +38,19 @@ struct tm_join *tm_join_new(const pthread_attr_t *attr) {
   return join;
 }
 
+/* Under the lock. */
+static void push(struct tm_join *join) {
+  join->next = joins;
+  joins = join;
+}
+
 void tm_join_exists(struct tm_join *join, const pthread_t *thread) {
   if (join == NULL) return;
   mti_lock(&ilock);
   if (!join->exists) {
     join->exists = true;
     join->thread = *thread;
-    join->next = joins;
-    joins = join;
+    push(join);
   }
   mti_unlock(&ilock);
 }
@@ -65,8 +71,10 @@ void tm_join_ended(struct tm_join *join) {
   leave(join);
 }
 
-/* Takes a pthread's out of the list. The newest counts: libc uses numbers again. */
-static struct tm_join *take(pthread_t thread) {
+/* The newest counts: libc uses numbers again. In a child of fork() pthreads have no records, and
+ * another thread may have held the lock. */
+struct tm_join *tm_join_take(pthread_t thread) {
+  if (tm_process_is_child()) return NULL;
   mti_lock(&ilock);
   struct tm_join **link = &joins;
   while (*link != NULL && !pthread_equal((*link)->thread, thread)) link = &(*link)->next;
@@ -76,14 +84,17 @@ static struct tm_join *take(pthread_t thread) {
   return join;
 }
 
-void tm_join_wait(pthread_t thread) {
-  struct tm_join *join = take(thread);
+void tm_join_put_back(struct tm_join *join) {
   if (join == NULL) return;
-  mltp_sem_wait(&join->ended);
-  leave(join);
+  mti_lock(&ilock);
+  push(join);
+  mti_unlock(&ilock);
 }
 
-void tm_join_forget(pthread_t thread) {
-  struct tm_join *join = take(thread);
+void tm_join_forget(struct tm_join *join) {
   if (join != NULL) leave(join);
+}
+
+void tm_join_wait(struct tm_join *join) {
+  if (join != NULL) mltp_sem_wait(&join->ended);
 }

@@ -28,10 +28,17 @@ void tm_join_cancel(struct tm_join *join);
 /** The calling pthread ends. */
 void tm_join_ended(struct tm_join *join);
 
-/** Parks until the pthread is about to end, if it is known and nobody else waits for it. */
-void tm_join_wait(pthread_t thread);
+/** Before the caller waits for the pthread's end: once the pthread has been joined, another one may
+ * have its number. @return NULL: it is not known, or another thread waits for it. */
+struct tm_join *tm_join_take(pthread_t thread);
 
-/** The pthread has no joiner. */
-void tm_join_forget(pthread_t thread);
+/** After tm_join_take(): parks until the pthread is about to end. */
+void tm_join_wait(struct tm_join *join);
+
+/** After tm_join_take(): the pthread has been joined or detached. */
+void tm_join_forget(struct tm_join *join);
+
+/** After tm_join_take(): it has not. */
+void tm_join_put_back(struct tm_join *join);
 
 #endif

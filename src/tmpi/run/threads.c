@@ -170,21 +170,47 @@ int tm_create_pthread(pthread_t *thread, const pthread_attr_t *attr, void *(*fun
   return EAGAIN;
 }
 
-/* A rank that handles signals waits in the kernel, where a signal for its own thread interrupts it:
- * the pthread may send one before it ends. */
-static int join_pthread(pthread_t thread, void **result) {
-  const struct tm_process *process = tm_process_self();
-  bool interrupted = process != NULL && !is_pthread && process->signals != NULL;
-  if (!tm_process_is_child() && !interrupted) tm_join_wait(thread);
-  if (interrupted) tm_join_forget(thread);
-  mltp_blocking_begin();
-  int error = os_pthread_join(thread, result);
-  mltp_blocking_end();
+static int end_join(struct tm_join *join, int error) {
+  if (error == 0)
+    tm_join_forget(join);
+  else
+    tm_join_put_back(join);
   return error;
 }
 
+/* A rank that handles signals waits in the kernel, where a signal for its own thread interrupts it:
+ * the pthread may send one before it ends. A pthread that joins itself gets an error of libc's. */
+static int join_pthread(pthread_t thread, void **result) {
+  const struct tm_process *process = tm_process_self();
+  bool interrupted = process != NULL && !is_pthread && process->signals != NULL;
+  struct tm_join *join = tm_join_take(thread);
+  if (!interrupted && join != own_join) tm_join_wait(join);
+  mltp_blocking_begin();
+  int error = os_pthread_join(thread, result);
+  mltp_blocking_end();
+  return end_join(join, error);
+}
+
+static int try_join(pthread_t thread, void **result) {
+  struct tm_join *join = tm_join_take(thread);
+  return end_join(join, os_pthread_tryjoin(thread, result));
+}
+
+static int join_until(pthread_t thread, void **result, clockid_t clock,
+                      const struct timespec *time) {
+  struct tm_join *join = tm_join_take(thread);
+  mltp_blocking_begin();
+  int error = os_pthread_clockjoin(thread, result, clock, time);
+  mltp_blocking_end();
+  return end_join(join, error);
+}
+
+static int join_timed(pthread_t thread, void **result, const struct timespec *time) {
+  return join_until(thread, result, CLOCK_REALTIME, time);
+}
+
 static int detach_pthread(pthread_t thread) {
-  tm_join_forget(thread);
+  tm_join_forget(tm_join_take(thread));
   return os_pthread_detach(thread);
 }
 
@@ -290,6 +316,9 @@ const struct tm_override tm_override_threads[] = {
     {"__cxa_thread_atexit_impl", (tm_any *)__cxa_thread_atexit_impl},
     {"pthread_create", (tm_any *)tm_create_pthread},
     {"pthread_join", (tm_any *)join_pthread},
+    {"pthread_tryjoin_np", (tm_any *)try_join},
+    {"pthread_timedjoin_np", (tm_any *)join_timed},
+    {"pthread_clockjoin_np", (tm_any *)join_until},
     {"pthread_detach", (tm_any *)detach_pthread},
     {"pthread_exit", (tm_any *)exit_pthread},
     {"thrd_create", (tm_any *)create_c11},
