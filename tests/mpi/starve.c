@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A library for LD_PRELOAD that lets one allocation of libmpi_abi and libmltp fail: starve(N) arms
- * it, the N-th from then on finds no memory. Allocations of the program, of libc and of tmpirun's
- * loader always succeed.
+ * A library for LD_PRELOAD that lets one allocation of libmpi_abi and libmltp fail, or one creation
+ * of a thread by libmpi_abi: starve(N) arms it, the N-th from then on finds no memory. Allocations
+ * of the program, of libc and of tmpirun's loader always succeed.
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <mltp/mltp.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -87,4 +88,11 @@ void *mmap(void *address, size_t size, int protection, int flags, int fd, off_t 
   if (real == NULL) *(void **)&real = dlsym(RTLD_NEXT, "mmap");
   return fails(__builtin_return_address(0)) ? MAP_FAILED
                                             : real(address, size, protection, flags, fd, offset);
+}
+
+/* libmltp keeps memory for threads to come, so that hardly any creation allocates. */
+int mltp_create(mltp_t **thread, const mltp_attr_t *attr, mltp_userf_t *function, void *argument) {
+  static int (*real)(mltp_t **, const mltp_attr_t *, mltp_userf_t *, void *);
+  if (real == NULL) *(void **)&real = dlsym(RTLD_NEXT, "mltp_create");
+  return fails(__builtin_return_address(0)) ? EAGAIN : real(thread, attr, function, argument);
 }

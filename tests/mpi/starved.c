@@ -93,6 +93,35 @@ static void replaced(void) {
   for (int i = 0; i < COUNT; i++) CHECK(theirs[i] == i);
 }
 
+/* A call that is refused leaves the program's handle as it was. */
+static void exchanged(void) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  mine[0] = 7;
+  if (failed(MPI_Isendrecv(mine, 1, MPI_INT, MPI_PROC_NULL, 1, theirs, 1, MPI_INT, rank, 2,
+                           MPI_COMM_WORLD, &request))) {
+    CHECK(request == MPI_REQUEST_NULL);
+    return;
+  }
+  TRY(MPI_Send(mine, 1, MPI_INT, rank, 2, MPI_COMM_WORLD));
+  TRY(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  CHECK(theirs[0] == 7);
+}
+
+static void flushed(void) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  char *taken;
+  int bytes;
+  TRY(MPI_Buffer_attach(MPI_BUFFER_AUTOMATIC, 0));
+  mine[0] = 7;
+  if (!failed(MPI_Bsend(mine, 1, MPI_INT, rank, 0, MPI_COMM_WORLD))) {
+    if (failed(MPI_Buffer_iflush(&request))) CHECK(request == MPI_REQUEST_NULL);
+    TRY(MPI_Recv(theirs, 1, MPI_INT, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    TRY(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK(theirs[0] == 7);
+  }
+  TRY(MPI_Buffer_detach(&taken, &bytes));
+}
+
 static void persistent(void) {
   MPI_Request requests[2];
   TRY(MPI_Send_init(mine, 1, MPI_INT, rank, 0, MPI_COMM_WORLD, &requests[0]));
@@ -470,6 +499,8 @@ static const struct scenario {
     {"wildcards", wildcards},
     {"buffered", buffered},
     {"replaced", replaced},
+    {"exchanged", exchanged},
+    {"flushed", flushed},
     {"persistent", persistent},
     {"partitioned", partitioned},
     {"generalized", generalized},

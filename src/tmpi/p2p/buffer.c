@@ -136,8 +136,10 @@ int tm_call_iflush(const char *call, struct tm_buffer_owner owner, MPI_Request *
     request->source = MPI_ANY_SOURCE;
     request->tag = MPI_ANY_TAG;
     *flushing = (struct flushing){buffer, request, tm_rank_number()};
-    *handle = (MPI_Request)request;
-    if (mltp_create(NULL, &attr, run_flush, flushing) == 0) return MPI_SUCCESS;
+    if (mltp_create(NULL, &attr, run_flush, flushing) == 0) {
+      *handle = (MPI_Request)request;
+      return MPI_SUCCESS;
+    }
   }
   if (request != NULL && request->comm != NULL) tm_comm_release(request->comm);
   tm_buffer_release(buffer);
