@@ -57,6 +57,11 @@ class Endings(unittest.TestCase):
                 self.ends(f"pthread_kill-{int(signo)}", -signo, said, ranks=ranks)
                 self.ends(f"kill-{int(signo)}", -signo, f"{signo.name} has come from the program itself", ranks=ranks)
 
+    def test_signal_that_ends_the_job_names_its_sender(self):
+        for signo in [signal.SIGKILL, signal.SIGTERM, signal.SIGUSR2]:
+            for call in ["raise", "pthread_kill", "kill"]:
+                self.ends(f"{call}-{int(signo)}", -signo, f"^tmpirun: rank 1 sent {signo.name}: the job ends\n$")
+
     def test_signal_that_one_rank_ignores(self):
         for other, status in [("by one", -signal.SIGINT), ("by all", 0)]:
             done = subprocess.run([TMPIRUN, "-n", "3", PROGRAM, f"kill-{int(signal.SIGINT)}", "ignored", other], check=False,

@@ -18,12 +18,7 @@
 #include "tmpi/run/output.h"
 #include "tmpi/run/process.h"
 
-enum {
-  FRAMES_MAX = 64,
-  FRAMES_PRINTED = 16,
-  CHILD_STACK = 1 << 20,
-  SIGNAL_STATUS = 128 /* and the signal: the status of a process that a signal ends, in a shell */
-};
+enum { FRAMES_MAX = 64, FRAMES_PRINTED = 16, CHILD_STACK = 1 << 20 };
 
 static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
@@ -169,7 +164,7 @@ static void on_crash(int signo, siginfo_t *info, void *context) {
   else
     print_sender(signo, info, context);
   tm_output_end_all();
-  tm_job_tell(SIGNAL_STATUS + signo, "rank %d: SIG%s", tm_rank_number(), sigabbrev_np(signo));
+  tm_job_tell(TM_SIGNAL_STATUS + signo, "rank %d: SIG%s", tm_rank_number(), sigabbrev_np(signo));
   os_signal_default(signo);
   if (!is_fault(info)) raise(signo);
 }
@@ -193,7 +188,7 @@ static bool report_overflow(const char *name, size_t kib, const void *context) {
   os_write(2, text, (size_t)length);
   print_location(rank, context);
   tm_output_end_all();
-  tm_job_tell(SIGNAL_STATUS + SIGSEGV, "%s: stack overflow", name);
+  tm_job_tell(TM_SIGNAL_STATUS + SIGSEGV, "%s: stack overflow", name);
   return true;
 }
 

@@ -212,6 +212,9 @@ void tm_sample_end(void);
 /** What tmpirun exits with when --timeout is over; what timeout(1) does. */
 enum { TM_STATUS_TIMEOUT = 124 };
 
+/** The status of a process that a signal ends, in a shell, less the signal's number. */
+enum { TM_SIGNAL_STATUS = 128 };
+
 /** watch.c: from now on SIGUSR1 gives a report. So does the end of `seconds` (0: none), which ends
  * the process. @return 0, or why no kernel thread could be created, for os_thread_refusal(). */
 int tm_watch_start(long seconds);

@@ -13,6 +13,7 @@
 #include "os/os.h"
 #include "os/pthreads.h"
 #include "tmpi/rank/rank.h"
+#include "tmpi/run/output.h"
 #include "tmpi/run/override.h"
 #include "tmpi/run/process.h"
 #include "tmpi/run/signals.h"
@@ -110,6 +111,10 @@ static int sigaltstack_rank(const stack_t *new, stack_t *old) {
 
 /* ---- masks */
 
+static bool is_stop(int signo) {
+  return signo == SIGSTOP || signo == SIGTSTP || signo == SIGTTIN || signo == SIGTTOU;
+}
+
 /* Signals that were never handled would end the process even while a rank blocks them. */
 static void catch_all(uint64_t set) {
   static uint64_t caught;                              /* [atomic] */
@@ -117,8 +122,7 @@ static void catch_all(uint64_t set) {
   for (; fresh != 0; fresh &= fresh - 1) {
     int signo = __builtin_ctzll(fresh) + 1;
     struct sigaction now;
-    bool is_stop = signo == SIGTSTP || signo == SIGTTIN || signo == SIGTTOU;
-    if (!is_stop && sigaction(signo, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+    if (!is_stop(signo) && sigaction(signo, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
       tm_signals_catch(signo, false); /* refused: signals that libc keeps for itself */
   }
 }
@@ -276,6 +280,28 @@ static int sigtimedwait_rank(const sigset_t *set, siginfo_t *info, const struct 
 
 /* ---- sending to itself */
 
+void tm_signal_announce(int signo) {
+  char text[96];
+  int rank = tm_rank_number();
+  if (rank < 0 || is_stop(signo)) return;
+  os_report_alone();
+  int length = snprintf(text, sizeof text, "tmpirun: rank %d sent SIG%s: the job ends\n", rank,
+                        sigabbrev_np(signo));
+  os_write(STDERR_FILENO, text, (size_t)length);
+  tm_output_end_all();
+  tm_job_tell(TM_SIGNAL_STATUS + signo, "rank %d: SIG%s", rank, sigabbrev_np(signo));
+}
+
+/* Says so if the signal ends the process at once, without a handler of ours. */
+static void announce_end(int signo) {
+  struct sigaction now;
+  sigset_t mask;
+  bool stays = signo < 1 || signo >= NSIG || tm_signal_is_harmless(signo) || tm_crash_signal(signo);
+  if (stays || sigaction(signo, NULL, &now) != 0 || now.sa_handler != SIG_DFL) return;
+  if (pthread_sigmask(SIG_BLOCK, NULL, &mask) != 0 || sigismember(&mask, signo)) return;
+  tm_signal_announce(signo);
+}
+
 static int raise_rank(int signo) {
   struct tm_process *process = tm_process_self();
   siginfo_t info = {.si_signo = signo, .si_code = SI_TKILL};
@@ -283,7 +309,14 @@ static int raise_rank(int signo) {
   if (signo == 0 || (!has_own_mask() && (tm_fault_to_rank(process, signo, &info, NULL) ||
                                          tm_signal_to_rank(process, signo, &info, NULL))))
     return 0;
+  announce_end(signo);
   return raise(signo);
+}
+
+/* Handlers of all ranks get what comes to the process. */
+static int kill_rank(pid_t pid, int signo) {
+  if (pid == getpid() || pid == 0 || pid == -1 || pid == -getpgrp()) announce_end(signo);
+  return kill(pid, signo);
 }
 
 /* One of the rank's pthreads signals the rank's own thread. Its handler runs there if the thread is
@@ -296,6 +329,7 @@ static int signal_own_thread(int signo) {
   sigemptyset(&set);
   sigaddset(&set, signo);
   pthread_sigmask(SIG_UNBLOCK, &set, NULL); /* nobody handles it */
+  announce_end(signo);
   return raise(signo);
 }
 
@@ -337,6 +371,7 @@ const struct tm_override tm_override_signals[] = {
     {"sigwaitinfo", (tm_any *)sigwaitinfo_rank},
     {"sigtimedwait", (tm_any *)sigtimedwait_rank},
     {"raise", (tm_any *)raise_rank},
+    {"kill", (tm_any *)kill_rank},
     {"gsignal", (tm_any *)raise_rank},
     {"pthread_kill", (tm_any *)pthread_kill_rank},
     {"longjmp", (tm_any *)longjmp_rank},

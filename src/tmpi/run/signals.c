@@ -162,12 +162,13 @@ static void call(struct tm_process *process, int signo, siginfo_t *info, void *c
   announce(signals);
 }
 
-static bool is_harmless(int signo) {
+bool tm_signal_is_harmless(int signo) {
   return signo == SIGCHLD || signo == SIGCONT || signo == SIGURG || signo == SIGWINCH;
 }
 
-static void default_effect(int signo) {
-  if (is_harmless(signo)) return;
+static void default_effect(int signo, const siginfo_t *info) {
+  if (tm_signal_is_harmless(signo)) return;
+  if (info->si_code == SI_TKILL && info->si_pid == getpid()) tm_signal_announce(signo);
   os_signal_default(signo);
   raise(signo);
 }
@@ -206,7 +207,7 @@ static void deliver_one(struct tm_process *process, int signo, siginfo_t *info, 
   siginfo_t plain = {.si_signo = next, .si_code = SI_USER};
   if (!take_pending(signals, next)) return;
   struct tm_action action = action_of(signals, next);
-  if (action.handler == (uintptr_t)SIG_DFL) default_effect(next);
+  if (action.handler == (uintptr_t)SIG_DFL) default_effect(next, next == signo ? info : &plain);
   if (!is_handler(&action)) return;
   call(process, next, next == signo ? info : &plain, next == signo ? context : NULL, &action);
   if ((action.flags & SA_RESTART) == 0)
@@ -420,7 +421,7 @@ bool tm_signal_to_ranks(int signo, siginfo_t *info, void *context) {
 
 static void on_signal(int signo, siginfo_t *info, void *context) {
   int error = errno;
-  if (!tm_signal_to_ranks(signo, info, context)) default_effect(signo);
+  if (!tm_signal_to_ranks(signo, info, context)) default_effect(signo, info);
   errno = error;
 }
 

@@ -119,6 +119,13 @@ bool tm_masked_begin(struct tm_masked *masked, const sigset_t **mask);
 /** After the call, or in its place: the rank has its mask again. Sets errno if no call was made. */
 void tm_masked_end(const struct tm_masked *masked);
 
+/** @return whether a process without a handler ignores the signal. */
+bool tm_signal_is_harmless(int signo);
+
+/** signal_calls.c: reports that the calling rank has sent the signal, which ends the process.
+ * Async-signal-safe. */
+void tm_signal_announce(int signo);
+
 /** @return whether the calling pthread runs a handler for the rank's own thread, which is parked.
  */
 bool tm_signals_stand_in(void);
