@@ -228,6 +228,12 @@ const char *os_call_name(long number);
  * @return the new descriptor, or fd itself if there is no free one so high. */
 int os_descriptor_raise(int fd);
 
+/** Fills those numbers from 0 to 2 that are closed: otherwise the next descriptor of ours gets such
+ * a number, and the program reads from it or writes to it. As with a closed one, to read from 0 and
+ * to write to 1 and 2 fails with EBADF. Programs that are started have them closed. For the first
+ * line of main(). */
+void os_descriptors_fill(void);
+
 /* ---- a time that others move (alarm.c) */
 
 struct os_alarm {

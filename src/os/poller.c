@@ -7,7 +7,6 @@
  * sleeper that it is meant for, and must not take it away.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
@@ -16,15 +15,7 @@
 
 #include "os/os.h"
 
-enum { HIGH_DESCRIPTOR = 400 /* the lowest free ones are the program's */ };
-
-/* @return the same descriptor with a high number, if there is one. */
-static int high(int low) {
-  int moved = low >= 0 ? fcntl(low, F_DUPFD_CLOEXEC, HIGH_DESCRIPTOR) : -1;
-  if (moved < 0) return low;
-  close(low);
-  return moved;
-}
+static int high(int fd) { return fd >= 0 ? os_descriptor_raise(fd) : fd; }
 
 int os_poller_make(struct os_poller *poller) {
   int saved = errno, error = 0;

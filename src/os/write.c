@@ -70,6 +70,7 @@ int os_write(int fd, const char *text, size_t length) {
 int os_open_log(const char *path) {
   int saved = errno;
   int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (fd >= 0) fd = os_descriptor_raise(fd);
   errno = saved;
   return fd;
 }

@@ -465,6 +465,24 @@ def a_thousand_programs():
         a.end()
 
 
+def standard_descriptors_closed():
+    """What is started without input and output gives their numbers to no descriptor of its own."""
+    def close():
+        for fd in range(3):
+            os.close(fd)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "s")
+        with subprocess.Popen([MLTPD, "--socket", path], preexec_fn=close) as server:
+            wait_for(lambda: os.path.exists(path), "mltpd listens")
+            links = [os.readlink(f"/proc/{server.pid}/fd/{fd}") for fd in range(3)]
+            server.terminate()
+    assert links == ["/dev/null"] * 3, links
+    script = "for fd in 0 1 2; do test ! -e /proc/$$/fd/$fd || exit 1; done"  # a program finds them closed
+    ended = subprocess.run([MLTP, "run", "--", "sh", "-c", script], preexec_fn=close, check=False,
+                           env={**os.environ, "MLTP_COORDINATOR": "off"})
+    assert ended.returncode == 0, ended
+
+
 if __name__ == "__main__":
     if CPUS < 2:
         print("faults.py: one CPU, nothing to share: skipped")
@@ -473,5 +491,6 @@ if __name__ == "__main__":
              program_stopped, program_forks_and_closes, demand_is_a_lie, bells_flood, nobody_reads,
              wrong_messages, random_messages, pages_are_sealed, other_users,
              a_daemon_of_another_user, two_daemons, bad_places, socket_by_systemd, full_disk,
-             ten_thousand_connections, a_thousand_programs]
+             ten_thousand_connections, a_thousand_programs,
+             standard_descriptors_closed]
     run([t for t in TESTS if len(sys.argv) < 5 or t.__name__ in sys.argv[4:]])

@@ -139,6 +139,18 @@ class Endings(unittest.TestCase):
             result = run("last-pthread", "waits", options=options)
             self.assertEqual(result.returncode, 86, result)
 
+    def test_standard_descriptors_that_are_closed(self):
+        """No file of tmpirun's gets such a number: ranks would read the program from it, say."""
+        for closed in range(8):
+            def close(closed=closed):
+                for fd in range(3):
+                    if closed >> fd & 1:
+                        os.close(fd)
+            for words in (["-n", "1"], ["-n", "2"], ["-n", "2", "--label"]):
+                result = subprocess.run([TMPIRUN, *words, PROGRAM, "standard"], stdin=subprocess.DEVNULL, check=False,
+                                        capture_output=True, preexec_fn=close)
+                self.assertEqual(result.returncode, 32 + closed, (words, result))
+
     def test_on_exit_gets_the_status(self):
         said = self.ends("on_exit", 7).stdout
         self.assertEqual(said.count("on_exit of status 0 ran"), 3)

@@ -2,9 +2,13 @@
 /* Calls on sockets and pipes: each way in which one ends has its own value, and errno stays. */
 #define _GNU_SOURCE /* the headers of src/os want it */
 #include <fcntl.h>
+#include <mltp/io.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "os/fifo.h"
@@ -113,12 +117,89 @@ static void a_connection_is_there_once_it_is_writable(void) {
   CHECK_EQUAL(errno, EINTR);
 }
 
+/* ---- numbers of the standard streams that are closed */
+
+enum { NUMBERS = 3 };
+
+static void close_some(int which) {
+  for (int fd = 0; fd < NUMBERS; fd++)
+    if (which >> fd & 1) close(fd);
+}
+
+/* @return 0, or what is wrong. */
+static int look_at_filled(int which) {
+  char byte = 0;
+  for (int fd = 0; fd < NUMBERS; fd++) {
+    bool was_closed = (which >> fd & 1) != 0;
+    int flags = fcntl(fd, F_GETFD);
+    if (flags < 0 || (was_closed && (flags & FD_CLOEXEC) == 0)) return 1;
+    errno = 0;
+    ssize_t moved = fd == STDIN_FILENO ? read(fd, &byte, 1) : write(fd, &byte, 0);
+    if (was_closed && (moved != -1 || errno != EBADF)) return 2;
+    if (!was_closed && moved != 0) return 3;
+  }
+  return open("/dev/null", O_RDONLY) >= NUMBERS ? 0 : 4;
+}
+
+static int ended_with(pid_t child) {
+  int status = 0;
+  CHECK(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));
+  return WEXITSTATUS(status);
+}
+
+static void closed_standard_descriptors_are_filled(void) {
+  int null = open("/dev/null", O_RDWR);
+  for (int which = 0; which < 1 << NUMBERS; which++) {
+    pid_t child = fork();
+    if (child == 0) {
+      for (int fd = 0; null >= 0 && fd < NUMBERS; fd++) dup2(null, fd);
+      close_some(which);
+      os_descriptors_fill();
+      _exit(look_at_filled(which));
+    }
+    check_case("closed: %d", which);
+    CHECK_EQUAL(ended_with(child), 0);
+  }
+  close(null);
+}
+
+/* Nothing of the runtime's gets such a number: the program would write to it. */
+static int start_without_streams(void) {
+  int ends[2];
+  char byte;
+  size_t count;
+  if (pipe(ends) != 0) return 1;
+  setenv("MLTP_SCHEDULE_LOG", "/dev/null", 1);
+  close_some((1 << NUMBERS) - 1);
+  if (mltp_init(2) != 0) return 2;
+  /* it waits, for which the runtime has descriptors */
+  if (mltp_io_read_timed(ends[0], &byte, 1, &count, mltp_after(1000000)) != ETIMEDOUT) return 3;
+  for (int fd = 0; fd < NUMBERS; fd++)
+    if (fcntl(fd, F_GETFD) != -1) return 10 + fd;
+  return mltp_finalize() == 0 ? 0 : 5;
+}
+
+static void the_runtime_keeps_off_their_numbers(void) {
+  for (int few = 0; few < 2; few++) {
+    pid_t child = fork();
+    if (child == 0) {
+      struct rlimit limit = {64, 64}; /* there is no high number */
+      if (few && setrlimit(RLIMIT_NOFILE, &limit) != 0) _exit(9);
+      _exit(start_without_streams());
+    }
+    check_case("few: %d", few);
+    CHECK_EQUAL(ended_with(child), 0);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST_BARE(a_receive_ends_in_each_way),
       TEST_BARE(a_message_brings_descriptors),
       TEST_BARE(a_jobserver_is_no_standard_stream),
       TEST_BARE(a_connection_is_there_once_it_is_writable),
+      TEST_BARE(closed_standard_descriptors_are_filled),
+      TEST_BARE(the_runtime_keeps_off_their_numbers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

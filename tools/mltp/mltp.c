@@ -12,6 +12,7 @@
 #include "dump.h"
 #include "explore.h"
 #include "message.h"
+#include "os/os.h"
 #include "programs.h"
 #include "run.h"
 
@@ -194,6 +195,7 @@ int main(int argc, char **argv) {
           "mltp COMMAND --help tells more.",
   };
   struct call call = {NULL, 0};
+  os_descriptors_fill();
   argp_program_version_hook = print_version;
   argp_err_exit_status = 2;
   argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &call);

@@ -20,6 +20,7 @@
 
 #include "coord/place.h"
 #include "daemon.h"
+#include "os/os.h"
 
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2, EVENTS = 64, CLIENTS_MAX = 20000 };
 
@@ -212,6 +213,7 @@ int main(int argc, char **argv) {
           "It ends by SIGTERM or SIGINT; programs continue without it.",
   };
   struct settings settings = {0};
+  os_descriptors_fill();
   argp_program_version_hook = print_version;
   argp_err_exit_status = EXIT_USAGE;
   argp_parse(&argp, argc, argv, 0, NULL, &settings);

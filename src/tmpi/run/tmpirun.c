@@ -380,6 +380,7 @@ int main(int argc, char **argv) {
           "SIGUSR1 makes it tell what each rank does. Options of other launchers: "
           "mltp-mpiexec(7).",
   };
+  os_descriptors_fill();
   argp_program_version_hook = print_version;
   argp_err_exit_status = STATUS_USAGE;
   char **words = argv;
