@@ -200,6 +200,84 @@ static void check_inputs(void) {
   CHECK(pclose(first) == 0 && pclose(second) == 0);
 }
 
+/* Odd ranks start children, each with a descriptor of the rank's own that it holds until its input
+ * ends. Even ranks find that none holds their pipes: a reader finds the end. */
+enum { CHILDREN = 5 };
+
+static char holding[] = "echo > /proc/self/fd/$HELD; read end";
+
+static void hold(int held, int input) {
+  char byte = 'x';
+  while (write(held, &byte, 1) != 1) continue;
+  _exit((int)read(input, &byte, 1));
+}
+
+static pid_t start_holder(int how, int held, int input, FILE **stream) {
+  char *words[] = {"sh", "-c", holding, NULL};
+  posix_spawn_file_actions_t actions;
+  pid_t child = -1;
+  switch (how) {
+    case 0: *stream = popen(holding, "w"); break;
+    case 1:
+    case 2:
+      child = how == 1 ? fork() : _Fork();
+      if (child == 0 && how == 1) hold(held, input);
+      if (child == 0) dup2(input, STDIN_FILENO);
+      if (child == 0) execvp(words[0], words);
+      break;
+    default:
+      CHECK(posix_spawn_file_actions_init(&actions) == 0);
+      CHECK(posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO) == 0);
+      CHECK(posix_spawn_file_actions_adddup2(&actions, -1, 0) == EBADF);
+      if (how == 4) CHECK(posix_spawn_file_actions_addchdir_np(&actions, "/") == 0);
+      CHECK(posix_spawnp(&child, "sh", &actions, NULL, words, environ) == 0);
+      CHECK(posix_spawn_file_actions_destroy(&actions) == 0);
+  }
+  return child;
+}
+
+static void hold_own(void) {
+  int held[2], inputs[CHILDREN][2], status;
+  pid_t children[CHILDREN];
+  FILE *stream = NULL;
+  char text[32], byte;
+  CHECK(pipe(held) == 0);
+  snprintf(text, sizeof text, "%d", held[1]);
+  CHECK(setenv("HELD", text, 1) == 0);
+  for (int i = 0; i < CHILDREN; i++) {
+    CHECK(pipe2(inputs[i], O_CLOEXEC) == 0);
+    children[i] = start_holder(i, held[1], inputs[i][0], &stream);
+    CHECK(read(held[0], &byte, 1) == 1); /* it has begun */
+  }
+  MPI_Barrier(MPI_COMM_WORLD); /* others look */
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int i = 1; i < CHILDREN; i++) CHECK(write(inputs[i][1], "\n", 1) == 1);
+  for (int i = 1; i < CHILDREN; i++) CHECK(waitpid(children[i], &status, 0) == children[i]);
+  CHECK(stream != NULL && pclose(stream) >= 0); /* last: that of fork() had its pipe, too */
+  for (int i = 0; i < 2 * CHILDREN; i++) close(inputs[i / 2][i % 2]);
+  close(held[0]);
+  close(held[1]);
+}
+
+static void check_descriptors_of_others(void) {
+  int ends[2];
+  char byte;
+  CHECK(pipe2(ends, O_NONBLOCK) == 0);
+  int copy = dup(ends[1]);
+  CHECK(copy > STDERR_FILENO);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank % 2 != 0) {
+    hold_own();
+  } else {
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(close(ends[1]) == 0 && close(copy) == 0);
+    CHECK(read(ends[0], &byte, 1) == 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  close(ends[0]);
+  if (rank % 2 != 0) CHECK(close(ends[1]) == 0 && close(copy) == 0);
+}
+
 static void check_commands(void) {
   char line[32] = "";
   char *words[] = {"sh", "-c", "exit $OWN", NULL};
@@ -327,6 +405,7 @@ int main(int argc, char **argv, char **environment) {
   check_closed_by_another();
   check_commands();
   check_inputs();
+  check_descriptors_of_others();
   check_lookups();
   check_name(argv[0]);
   check_streams();

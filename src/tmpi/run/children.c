@@ -20,9 +20,10 @@
 #include "core/internal/locks.h"
 #include "tmpi/run/fork_handlers.h"
 #include "tmpi/run/override.h"
+#include "tmpi/run/owners.h"
 #include "tmpi/run/process.h"
 #include "tmpi/run/signals.h"
-#include "tmpi/run/streams.h"
+#include "tmpi/run/spawn_actions.h"
 
 struct tm_child {
   struct tm_child *next; /* [ilock] */
@@ -111,42 +112,61 @@ static pid_t forkpty_rank(int *terminal, char *name, const struct termios *state
   const struct tm_process *process = tm_process_here();
   if (process != NULL) tm_fork_prepare(process);
   pid_t pid = forkpty(terminal, name, state, size);
+  if (pid > 0) tm_owner_note(*terminal);
   after_fork(process, pid);
   return pid;
 }
 
-/* The rank's descriptors come first, so that the program's actions find them. */
-static int init_actions(posix_spawn_file_actions_t *actions) {
-  int error = posix_spawn_file_actions_init(actions);
-  return error != 0 ? error : tm_streams_spawn(actions);
+typedef int spawn_function(pid_t *child, const char *path,
+                           const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attr,
+                           char *const *argv, char *const *environment);
+
+static int spawn_by(spawn_function *spawn, pid_t *child, const char *path,
+                    const posix_spawn_file_actions_t *asked, const posix_spawnattr_t *attr,
+                    char *const *argv, char *const *environment) {
+  posix_spawn_file_actions_t actions;
+  int error = tm_actions_make(&actions, asked);
+  if (error == 0) error = spawn(child, path, &actions, attr, argv, environment);
+  posix_spawn_file_actions_destroy(&actions);
+  return error;
 }
 
-typedef int spawn_function(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
-                           const posix_spawnattr_t *attr, char *const *argv,
-                           char *const *environment);
-
-static int spawn_by(spawn_function *spawn, pid_t *pid, const char *path,
-                    const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attr,
-                    char *const *argv, char *const *environment) {
-  posix_spawn_file_actions_t streams;
+static int spawn_noted(spawn_function *spawn, pid_t *pid, const char *path,
+                       const posix_spawn_file_actions_t *asked, const posix_spawnattr_t *attr,
+                       char *const *argv, char *const *environment) {
   pid_t own;
-  int error = init_actions(&streams);
-  if (error == 0)
-    error = spawn(&own, path, actions != NULL ? actions : &streams, attr, argv, environment);
-  posix_spawn_file_actions_destroy(&streams);
+  int error = spawn_by(spawn, &own, path, asked, attr, argv, environment);
   if (error == 0) note_or_tell(own);
   if (error == 0 && pid != NULL) *pid = own;
   return error;
 }
 
-static int spawn_rank(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+static int spawn_rank(pid_t *pid, const char *path, const posix_spawn_file_actions_t *asked,
                       const posix_spawnattr_t *attr, char *const *argv, char *const *environment) {
-  return spawn_by(posix_spawn, pid, path, actions, attr, argv, environment);
+  return spawn_noted(posix_spawn, pid, path, asked, attr, argv, environment);
 }
 
-static int spawnp_rank(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+static int spawnp_rank(pid_t *pid, const char *file, const posix_spawn_file_actions_t *asked,
                        const posix_spawnattr_t *attr, char *const *argv, char *const *environment) {
-  return spawn_by(posix_spawnp, pid, file, actions, attr, argv, environment);
+  return spawn_noted(posix_spawnp, pid, file, asked, attr, argv, environment);
+}
+
+/* glibc 2.39. The program waits for the child by its descriptor. */
+extern spawn_function pidfd_spawn __attribute__((weak)), pidfd_spawnp __attribute__((weak));
+
+static int spawn_pidfd(int *fd, const char *path, const posix_spawn_file_actions_t *asked,
+                       const posix_spawnattr_t *attr, char *const *argv, char *const *environment) {
+  int error = spawn_by(pidfd_spawn, fd, path, asked, attr, argv, environment);
+  if (error == 0) tm_owner_note(*fd);
+  return error;
+}
+
+static int spawnp_pidfd(int *fd, const char *file, const posix_spawn_file_actions_t *asked,
+                        const posix_spawnattr_t *attr, char *const *argv,
+                        char *const *environment) {
+  int error = spawn_by(pidfd_spawnp, fd, file, asked, attr, argv, environment);
+  if (error == 0) tm_owner_note(*fd);
+  return error;
 }
 
 /* ---- waiting for them */
@@ -274,7 +294,7 @@ static pid_t start_shell(const char *command, int fd, int as) {
                   NULL};
   posix_spawn_file_actions_t actions;
   pid_t pid;
-  int error = init_actions(&actions);
+  int error = tm_actions_make(&actions, NULL);
   if (error == 0 && fd >= 0) error = posix_spawn_file_actions_adddup2(&actions, fd, as);
   if (error == 0)
     error = posix_spawn(&pid, "/bin/sh", &actions, NULL, argv,
@@ -309,6 +329,7 @@ static FILE *popen_rank(const char *command, const char *mode) {
   int error = errno;
   close(ends[reads]);
   if (pid > 0) {
+    tm_owner_note(ends[!reads]);
     note(child, pid, stream);
     return stream;
   }
@@ -326,6 +347,7 @@ static int pclose_rank(FILE *stream) {
   if (child == NULL) return pclose(stream);
   pid_t pid = child->pid;
   free(child);
+  tm_owner_forget(fileno(stream));
   fclose(stream);
   return wait_for_command(pid);
 }
@@ -337,6 +359,8 @@ const struct tm_override tm_override_children[] = {
     {"forkpty", (tm_any *)forkpty_rank},
     {"posix_spawn", (tm_any *)spawn_rank},
     {"posix_spawnp", (tm_any *)spawnp_rank},
+    {"pidfd_spawn", (tm_any *)spawn_pidfd},
+    {"pidfd_spawnp", (tm_any *)spawnp_pidfd},
     {"wait", (tm_any *)wait_rank},
     {"wait3", (tm_any *)wait3_rank},
     {"wait4", (tm_any *)wait4_rank},
@@ -345,6 +369,5 @@ const struct tm_override tm_override_children[] = {
     {"system", (tm_any *)system_rank},
     {"popen", (tm_any *)popen_rank},
     {"pclose", (tm_any *)pclose_rank},
-    {"posix_spawn_file_actions_init", (tm_any *)init_actions},
     {NULL, NULL},
 };

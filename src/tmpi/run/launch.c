@@ -15,6 +15,7 @@
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/run/override.h"
+#include "tmpi/run/owners.h"
 #include "tmpi/run/parts.h"
 #include "tmpi/run/process.h"
 #include "tmpi/run/streams.h"
@@ -39,6 +40,7 @@ static void in_child(void) {
   if (forked == NULL) return;
   environ = tm_process_environment(forked);
   tm_streams_expose(forked->number);
+  tm_owners_close_others(forked->number);
 }
 
 struct tm_process *tm_process_here(void) { return forked != NULL ? forked : tm_process_self(); }

@@ -34,6 +34,7 @@ extern const struct tm_override tm_override_critical[]; /* critical.c */
 extern const struct tm_override tm_override_files[];    /* record_locks.c */
 extern const struct tm_override tm_override_programs[]; /* programs.c */
 extern const struct tm_override tm_override_children[]; /* children.c */
+extern const struct tm_override tm_override_actions[];  /* spawn_actions.c */
 extern const struct tm_override tm_override_streams[];  /* streams.c */
 extern const struct tm_override tm_override_unlocked[]; /* unlocked.c */
 extern const struct tm_override tm_override_wide[];     /* wide.c */

@@ -29,6 +29,7 @@
 #include "tmpi/rank/rank.h"
 #include "tmpi/run/output.h"
 #include "tmpi/run/override.h"
+#include "tmpi/run/owners.h"
 #include "tmpi/run/process.h"
 #include "tmpi/run/process_number.h"
 #include "tmpi/run/python.h"
@@ -90,7 +91,7 @@ bool tm_streams_start(const struct tm_program *program) {
   own = malloc((size_t)program->ranks * sizeof *own);
   bool any = closes_and_makes(program->images[0]) || getenv(TM_PYTHON) != NULL;
   for (int i = 0; i < program->image_count; i++) any |= redirects(program->images[i]);
-  if (own == NULL || (any && !tm_output_route(program->ranks))) {
+  if (own == NULL || !tm_owners_start() || (any && !tm_output_route(program->ranks))) {
     fputs("tmpirun: no memory for the streams of ranks (fewer ranks)\n", stderr);
     return false;
   }
@@ -170,10 +171,15 @@ static int put(int rank, int fd, int what) {
   return old;
 }
 
+static int close_own(int fd) {
+  tm_owner_forget(fd);
+  return close(fd);
+}
+
 void tm_streams_end(int rank) {
   for (int fd = 0; fd < NUMBERS && own != NULL; fd++) {
     int old = own_of(rank, fd) != SHARED ? put(rank, fd, SHARED) : SHARED;
-    if (old >= 0) close(old);
+    if (old >= 0) close_own(old);
     own[rank].stream[fd] = NULL;
   }
 }
@@ -225,6 +231,7 @@ static int take_closed(int least, int what) {
 }
 
 int tm_streams_give(int fd, int least, const char *call) {
+  tm_owner_note(fd);
   int number = fd > STDERR_FILENO && own != NULL ? take_closed(least > 0 ? least : 0, fd) : -1;
   if (number < 0) return fd;
   follow_or_end(number, call);
@@ -233,26 +240,30 @@ int tm_streams_give(int fd, int least, const char *call) {
   return number;
 }
 
+/* @return a copy of a descriptor that a child does not get; -1, with errno. */
+static int copy_of(int fd) { return tm_owner_note(fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)); }
+
 /* What a rank writes to stdout goes to the file, as the file has that number. */
 static FILE *give_stream(FILE *stream) {
   int rank = tm_rank_number();
+  if (stream != NULL) tm_owner_note(fileno(stream));
   if (stream == NULL || !tm_output_is_routed() || !tm_streams_any()) return stream;
-  int copy = fcntl(fileno(stream), F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  int copy = copy_of(fileno(stream));
   int number = copy >= 0 ? take_closed(STDOUT_FILENO, copy) : -1;
   if (number >= 0)
     own[rank].stream[number] = stream;
   else if (copy >= 0)
-    close(copy);
+    close_own(copy);
   return stream;
 }
 
 /* The rank's descriptor `to` is from now on a copy of another. @return to, or -1. */
 static int redirect(int from, int to, const char *call) {
-  int copy = fcntl(tm_streams_meant(from), F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  int copy = copy_of(tm_streams_meant(from));
   if (copy < 0) return -1;
   follow_or_end(to, call);
   int old = put(tm_rank_number(), to, copy);
-  if (old >= 0) close(old);
+  if (old >= 0) close_own(old);
   return to;
 }
 
@@ -265,14 +276,14 @@ static bool is_own(int to) {
 
 static int close_number(int fd) {
   int old = put(tm_rank_number(), fd, CLOSED);
-  if (old >= 0) return close(old);
+  if (old >= 0) return close_own(old);
   if (old == SHARED) return 0;
   errno = EBADF;
   return -1;
 }
 
 static int close_rank(int fd) {
-  return own != NULL && is_standard(fd) && is_shared() ? close_number(fd) : close(fd);
+  return own != NULL && is_standard(fd) && is_shared() ? close_number(fd) : close_own(fd);
 }
 
 /* tmpirun does not know which of the others are the caller's. */
@@ -316,6 +327,7 @@ static int fclose_rank(FILE *stream) {
         numbers->stream[fd] = NULL;
         close_number(fd);
       }
+    tm_owner_forget(fileno(stream));
     return fclose(stream);
   }
   int result = fflush(stream == stdin ? stdout : stream);
@@ -332,13 +344,13 @@ static int dup2_rank(int from, int to) {
   if (from == to && is_standard(to)) return fcntl(tm_streams_meant(to), F_GETFD) < 0 ? -1 : to;
   if (is_own(to)) return redirect(from, to, "dup2");
   if (to == STDIN_FILENO && is_shared()) warn_redirected("dup2");
-  return dup2(tm_streams_meant(from), to);
+  return tm_owner_note(dup2(tm_streams_meant(from), to));
 }
 
 static int dup3_rank(int from, int to, int flags) {
   if (is_own(to) && from != to) return redirect(from, to, "dup3");
   if (to == STDIN_FILENO && is_shared()) warn_redirected("dup3");
-  return dup3(tm_streams_meant(from), to, flags);
+  return tm_owner_note(dup3(tm_streams_meant(from), to, flags));
 }
 
 static int open_flags(const char *mode) {
@@ -373,9 +385,9 @@ static FILE *tmpfile_rank(void) { return give_stream(tmpfile()); }
 /* fclose() of the stream closes the descriptor: never that of all ranks. */
 static FILE *fdopen_rank(int fd, const char *mode) {
   if (own == NULL || !is_standard(fd) || !is_shared()) return fdopen(fd, mode);
-  int copy = fcntl(tm_streams_meant(fd), F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  int copy = copy_of(tm_streams_meant(fd));
   FILE *stream = copy >= 0 ? fdopen(copy, mode) : NULL;
-  if (stream == NULL && copy >= 0) close(copy);
+  if (stream == NULL && copy >= 0) close_own(copy);
   return stream;
 }
 

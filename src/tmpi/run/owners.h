@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file owners.h
+ * Which rank has made a descriptor. What a rank starts would have the descriptors of all ranks: a
+ * pipe of another rank would stay open there, and its reader would find no end. So a child of a
+ * rank has the rank's own descriptors, and the ones that tmpirun was started with.
+ *
+ * What a library of the system opens for itself belongs to no rank, and libraries keep such
+ * descriptors from programs. A descriptor that another rank makes at the very moment of the start
+ * may be in the child.
+ *
+ * Rejected: FD_CLOEXEC for all descriptors of ranks. Each start would have to take it from those of
+ * its rank, and they would stay open in a child of fork() that starts no program.
+ */
+#ifndef TM_RUN_OWNERS_H
+#define TM_RUN_OWNERS_H
+
+#include <spawn.h>
+#include <stdbool.h>
+
+/** For a job of several ranks, before they run. @return false: no memory. */
+bool tm_owners_start(void);
+
+/** The calling rank has made a descriptor; less than 0: it could not. @return the descriptor. */
+int tm_owner_note(int fd);
+
+/** A descriptor is about to be closed: then another rank may get its number. */
+void tm_owner_forget(int fd);
+
+/** In a child of a rank: closes those of other ranks. Async-signal-safe. */
+void tm_owners_close_others(int rank);
+
+/** Adds what does so in a process that the calling rank starts. @return 0, or ENOMEM. */
+int tm_owners_spawn(posix_spawn_file_actions_t *actions);
+
+#endif
