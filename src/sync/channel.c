@@ -78,6 +78,13 @@ void mt_case_leave(mltp_case_t *c) {
     q->tail = c->prev_;
 }
 
+/* Takes all cases of a claimed thread that wait for this channel out of its queues. The channel
+ * may be freed before the thread runs again. */
+static void leave_channel(const struct mt_wait_record *record, const mltp_channel_t *channel) {
+  for (size_t i = 0; i < record->count; i++)
+    if (record->cases[i].channel == channel) mt_case_leave(&record->cases[i]);
+}
+
 /* @return the thread that waits with this case, which is the caller's to resume now;
  * NULL: something else has ended its wait. */
 static struct mltp_thread *claim(mltp_case_t *c) {
@@ -86,6 +93,7 @@ static struct mltp_thread *claim(mltp_case_t *c) {
   struct mltp_thread *t = mt_waitq_pop(&record->queue);
   if (t != NULL) record->done = c;
   mt_ilock_unlock(&record->queue.ilock_);
+  if (t != NULL) leave_channel(record, c->channel);
   return t;
 }
 

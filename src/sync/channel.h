@@ -16,10 +16,12 @@
  *            cases; puts all of them into the queues; locks its record and enters it;
  *            unlocks the channels; parks, which releases the record.
  *            When it runs again: takes the cases that remain out of the queues, locking
- *            one channel at a time, and only then leaves its stack frame.
+ *            one channel at a time, and only then leaves its stack frame. It leaves the
+ *            channel that served it alone: the waker's thread may destroy that at once.
  *   waker    holds a channel's lock; finds a case; locks its record; takes the thread
- *            out, if it is still there; unlocks it; takes the case out of the queue;
- *            copies the element; unlocks the channel; resumes the thread.
+ *            out, if it is still there; unlocks it; takes the case out of the queue, and
+ *            the thread's others for this channel; copies the element; unlocks the
+ *            channel; resumes the thread.
  *
  * Internal locks, in this order: channels' by address; a record's. Timers' come before both.
  */
@@ -49,10 +51,10 @@ struct mltp_channel {
 
 /** Where a thread waits for channels. On its stack. */
 struct mt_wait_record {
-  mltp_waitq_t queue;       /* the thread alone */
-  mltp_case_t *done;        /* [ilock: queue] the case for which it was taken out */
-  const mltp_case_t *cases; /* [const] for dumps */
-  size_t count;             /* [const] */
+  mltp_waitq_t queue; /* the thread alone */
+  mltp_case_t *done;  /* [ilock: queue] the case for which it was taken out */
+  mltp_case_t *cases; /* [const] */
+  size_t count;       /* [const] */
 };
 
 /** Does what a case says if that can be done at once. The channel's internal lock is held.

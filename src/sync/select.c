@@ -102,8 +102,9 @@ static mltp_case_t *wait(struct mltp_thread *self, mltp_case_t *order,
     mt_wait_park(self, &record->queue, why, timer);
   else
     mt_ilock_unlock(&record->queue.ilock_);
+  const mltp_channel_t *served = record->done != NULL ? record->done->channel : NULL;
   for (mltp_case_t *c = order; c != NULL; c = c->locks_) {
-    if (c == record->done) continue; /* its channel may be gone */
+    if (c->channel == served) continue; /* it may be gone */
     mt_step("select: leave a queue");
     mt_ilock_lock(&c->channel->ilock);
     mt_case_leave(c);

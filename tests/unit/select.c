@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Select: exactly one of the cases happens, and no other leaves a trace. */
 #include <stdatomic.h>
+#include <string.h>
 
 #include "support/support.h"
 
@@ -149,6 +150,43 @@ static void select_on_both_ends_of_a_channel(void) {
   }
 }
 
+/* A channel of which several cases wait may be destroyed as soon as one of them is done. */
+static mltp_op_t ops_of_cases[2];
+
+static void *select_twice(void *p0) {
+  long numbers[2] = {7, 8};
+  mltp_case_t cases[3] = {MLTP_CASE_RECV(channels[0], &numbers[0]), MLTP_CASE_RECV(p0, &numbers[1]),
+                          MLTP_CASE_RECV(channels[0], &numbers[1])};
+  cases[0].op = ops_of_cases[0];
+  cases[2].op = ops_of_cases[1];
+  int index = choose(cases, 3, MLTP_NEVER);
+  CHECK(index == 0 || index == 2);
+  return NULL;
+}
+
+static void a_channel_that_has_served_is_destroyed(void) {
+  static const mltp_op_t ops[][2] = {{MLTP_RECV, MLTP_RECV},
+                                     {MLTP_SEND, MLTP_SEND},
+                                     {MLTP_RECV, MLTP_SEND},
+                                     {MLTP_SEND, MLTP_RECV}};
+  for (int kind = 0; kind < MIXED; kind++)
+    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
+      struct worker worker;
+      long number = 5;
+      check_case("%s, %zu", kind_names[kind], i);
+      mltp_channel_t *other = new_channel(0, sizeof(long), "other");
+      channels[0] = new_channel(0, sizeof(long), "twice");
+      memcpy(ops_of_cases, ops[i], sizeof ops[i]);
+      worker_start(&worker, (enum kind)kind, select_twice, other);
+      while ((ops[i][0] == MLTP_RECV ? mltp_channel_send_try(channels[0], &number)
+                                     : mltp_channel_recv_try(channels[0], &number)) != 0)
+        mltp_yield();
+      CHECK_EQUAL(mltp_channel_destroy(channels[0]), 0);
+      worker_join(&worker);
+      CHECK_EQUAL(mltp_channel_destroy(other), 0);
+    }
+}
+
 /* ------------------------------------------------------------------ traffic */
 
 struct traffic {
@@ -209,7 +247,7 @@ int main(void) {
       TEST(the_case_that_can_be_done_is_done),    TEST(a_closed_channel_can_be_chosen),
       TEST(cases_without_a_channel_never_happen), TEST(each_case_gets_its_chance),
       TEST(select_times_out_and_not_early),       TEST(select_on_both_ends_of_a_channel),
-      TEST(selects_meet_and_lose_nothing),
+      TEST(selects_meet_and_lose_nothing),        TEST(a_channel_that_has_served_is_destroyed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
