@@ -75,6 +75,7 @@ struct experiment {
   const char *impls;      /* run when --impl is not given */
   const char *strategies; /* NULL: it does not compare any */
   struct bench_list threads;
+  int threads_max;       /* 0: PAR_THREADS_MAX */
   struct bench_list vps; /* empty: the CPUs this process may use */
   int runs;
   struct bench_problem problem;

@@ -12,7 +12,7 @@
 #include "report.h"
 #include "threads/strategies.h"
 
-enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
+enum { EXIT_FAILED = 1, EXIT_USAGE = 2, THREADS_MAX = 1000000 };
 
 enum {
   OPT_LIST = 256,
@@ -109,9 +109,22 @@ static struct bench_list parse_list(struct argp_state *state, const char *option
     }
     list.value[list.count++] = strcmp(option, "vps") == 0
                                    ? parse_vps(state, item)
-                                   : (int)parse_number(state, option, item, PAR_THREADS_MAX);
+                                   : (int)parse_number(state, option, item, THREADS_MAX);
   }
   return list;
+}
+
+/** How many an experiment can have is known once it is named. */
+static void check_threads(struct argp_state *state, const struct command *command) {
+  const struct bench_list *list = &command->options.threads;
+  const int most =
+      command->experiment->threads_max != 0 ? command->experiment->threads_max : PAR_THREADS_MAX;
+  for (int i = 0; i < list->count; i++) {
+    if (list->value[i] > most) {
+      argp_error(state, "--threads %d: %s has at most %d", list->value[i],
+                 command->experiment->name, most);
+    }
+  }
 }
 
 static void list_experiments(void) {
@@ -214,6 +227,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state) {
     case ARGP_KEY_ARG: parse_experiment(state, command, arg); break;
     case ARGP_KEY_END:
       if (command->experiment == NULL) argp_error(state, "no experiment (--list shows them)");
+      check_threads(state, command);
       check_impls(state, command);
       check_strategies(state, command);
       check_problem(state, command);

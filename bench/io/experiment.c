@@ -18,7 +18,7 @@
 #include "harness/report.h"
 #include "load.h"
 
-enum { SERVERS = 4, RUNS_MAX = 99, OWN_DESCRIPTORS = 100 };
+enum { SERVERS = 4, RUNS_MAX = 99, OWN_DESCRIPTORS = 100, CONNECTIONS_MAX = 1000000 };
 
 static const char *const servers[SERVERS] = {"mltp", "go", "asio", "pthreads"};
 
@@ -109,7 +109,8 @@ static long raise_limit(void) {
   getrlimit(RLIMIT_NOFILE, &limit);
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
-  return limit.rlim_cur < 1000000 ? (long)limit.rlim_cur - OWN_DESCRIPTORS : 1000000;
+  return limit.rlim_cur < CONNECTIONS_MAX ? (long)limit.rlim_cur - OWN_DESCRIPTORS
+                                          : CONNECTIONS_MAX;
 }
 
 static int measure(const struct experiment *experiment, const struct bench_options *options,
@@ -146,6 +147,7 @@ const struct experiment bench_io = {
     .section = "input and output",
     .impls = "mltp,go,asio,pthreads",
     .threads = {5, {1, 10, 100, 1000, 10000}},
+    .threads_max = CONNECTIONS_MAX,
     .runs = 5,
     .problem = {.count = 20000},
     .quick = {.count = 1000},

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import subprocess
@@ -54,6 +55,14 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(result.returncode, 0)
         self.assertRegex(result.stdout, r"^mltp-bench \d+\.\d+\.\d+\n$")
 
+    def test_connections(self):
+        """As many as the machine has descriptors for."""
+        limit = (200, 200)
+        result = subprocess.run([BENCH, "io", "--threads", "100000"], capture_output=True, text=True, check=False,
+                                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, limit))
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertIn("100000  left out: the limit on open files is too low", result.stdout)
+
     def test_usage_errors(self):
         for arguments, complaint in (
             ((), "no experiment"),
@@ -62,6 +71,8 @@ class CommandLine(unittest.TestCase):
             (("pi", "--threads", "1,x"), "--threads x"),
             (("pi", "--threads", ""), "--threads"),
             (("pi", "--threads", "0"), "--threads 0"),
+            (("pi", "--threads", "1,1025"), "--threads 1025: pi has at most 1024"),
+            (("--threads", "1000001", "io"), "--threads 1000001"),
             (("pi", "--vps", "4Q"), "--vps 4Q"),
             (("pi", "--runs", "-1"), "--runs -1"),
             (("pi", "--impl", "mltp,none"), "--impl none"),
