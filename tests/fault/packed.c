@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "core/memory/pack.h"
+#include "os/faults.h"
 #include "support/support.h"
 
 enum { SLEEPERS = 100, WORDS = 40, PAGE = 4096, MS = 1000000 };
@@ -102,6 +103,57 @@ static void parked_threads_give_their_pages_back(void) {
   while (counts_now().back < SLEEPERS) mltp_sleep(MS);
   counts = counts_now();
   if (mltp_vps() == 1) CHECK(counts.ahead >= SLEEPERS / 2); /* stacks lie in the order of waking */
+}
+
+/* ---- without memory for pages that nobody has touched yet */
+
+static atomic_int waking = -1; /* the number of a sleeper; from 0 on those behind it get no page */
+static atomic_int refused;
+
+enum { WHILE_NS = 200 * MS };
+
+int __real_os_faults_fill(const struct os_faults *faults, void *page, const void *content,
+                          size_t size);
+int __wrap_os_faults_fill(const struct os_faults *faults, void *page, const void *content,
+                          size_t size);
+
+int __wrap_os_faults_fill(const struct os_faults *faults, void *page, const void *content,
+                          size_t size) {
+  int first = atomic_load(&waking) + 1;
+  for (int n = first; first > 0 && n < SLEEPERS; n++) {
+    if (((uintptr_t)sleepers[n].words ^ (uintptr_t)page) >= PAGE) continue;
+    atomic_fetch_add(&refused, 1);
+    return ENOMEM;
+  }
+  return __real_os_faults_fill(faults, page, content, size);
+}
+
+/* A fresh runtime, whose stacks lie in the order of waking. */
+static void wake_without_memory(void) {
+  if (mltp_init(0) != 0) _exit(1);
+  start_sleepers();
+  wait_until_packed();
+  for (int n = 0; n < SLEEPERS; n++) {
+    atomic_store(&waking, n);
+    CHECK_EQUAL(mltp_sem_post(&sleepers[n].sem), 0);
+    mltp_join(sleepers[n].thread, NULL);
+    if (n != SLEEPERS / 2) continue;
+    int before = atomic_load(&refused);
+    mltp_sleep(WHILE_NS);
+    if (atomic_load(&refused) > before + 1) _exit(4); /* the packer tries a page again and again */
+  }
+  atomic_store(&waking, -1);
+  if (mltp_vps() == 1 && atomic_load(&refused) == 0) _exit(2);
+  if (mltp_finalize() != 0) _exit(3);
+}
+
+/* They stay packed, and the thread that has touched its page continues at once. */
+static void pages_ahead_need_no_memory(void **state) {
+  static struct outcome outcome;
+  static const char *const no_settings[] = {NULL};
+  (void)state;
+  run_child(&outcome, wake_without_memory, no_settings);
+  assert_int_equal(outcome.status, 0);
 }
 
 /* ---- frames of several pages */
@@ -512,6 +564,7 @@ int main(void) {
       TEST(without_memory_for_the_store_stacks_stay),
       cmocka_unit_test(an_overflow_is_found_after_a_sleep),
       cmocka_unit_test(counters_are_reported),
+      cmocka_unit_test(pages_ahead_need_no_memory),
       cmocka_unit_test(locked_memory_is_refused),
       cmocka_unit_test(a_deadlock_is_found_while_packed),
   };

@@ -91,17 +91,19 @@ static void fill(uintptr_t page, const void *content) {
   }
 }
 
-/* @return whether the page was packed. The page comes first, then its code goes: a child of fork()
- * has one of the two. */
-static bool bring_back(uintptr_t page, unsigned *class_log2) {
+/* @return the content of a page that is packed, until the next call; NULL: it is not. */
+static const char *unpacked(uintptr_t page, unsigned *class_log2) {
   static alignas(MT_PAGE) char content[MT_PAGE];
   const uint8_t *code = mt_store_find(page, class_log2);
-  if (code == NULL) return false;
+  if (code == NULL) return NULL;
   mt_page_decode(content, code);
-  fill(page, content);
+  return content;
+}
+
+/* The page is there; now its code goes: a child of fork() has one of the two. */
+static void note_back(uintptr_t page) {
   mt_store_drop(page);
   add(&pack.counts.back);
-  return true;
 }
 
 /* Threads that are woken in the order in which they were created touch stack after stack. Each
@@ -116,7 +118,13 @@ static void bring_ahead(uintptr_t page, unsigned class_log2) {
   pack.ahead.window = window < AHEAD_MOST ? window : AHEAD_MOST;
   for (size_t i = 1; i <= pack.ahead.window; i++) {
     unsigned other;
-    if (bring_back(up ? page + i * stride : page - i * stride, &other)) add(&pack.counts.ahead);
+    uintptr_t next = up ? page + i * stride : page - i * stride;
+    const char *content = unpacked(next, &other);
+    if (content == NULL) continue;
+    /* without memory it stays packed, and can wait for some when it is touched */
+    if (os_faults_fill(&pack.faults, (void *)next, content, MT_PAGE) != 0) return;
+    note_back(next);
+    add(&pack.counts.ahead);
   }
 }
 
@@ -153,7 +161,10 @@ static void serve_one(uintptr_t address) {
   static alignas(MT_PAGE) char zeroes[MT_PAGE];
   uintptr_t page = address & ~(uintptr_t)(MT_PAGE - 1);
   unsigned class_log2;
-  if (bring_back(page, &class_log2)) {
+  const char *content = unpacked(page, &class_log2);
+  if (content != NULL) {
+    fill(page, content);
+    note_back(page);
     bring_ahead(page, class_log2);
     return;
   }
