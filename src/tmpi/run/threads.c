@@ -183,8 +183,9 @@ static int end_join(struct tm_join *join, int error) {
 static int join_pthread(pthread_t thread, void **result) {
   const struct tm_process *process = tm_process_self();
   bool interrupted = process != NULL && !is_pthread && process->signals != NULL;
-  struct tm_join *join = tm_join_take(thread);
-  if (!interrupted && join != own_join) tm_join_wait(join);
+  bool itself = is_pthread && os_pthread_is_self(thread);
+  struct tm_join *join = itself ? NULL : tm_join_take(thread);
+  if (!interrupted) tm_join_wait(join);
   mltp_blocking_begin();
   int error = os_pthread_join(thread, result);
   mltp_blocking_end();
