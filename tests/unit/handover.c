@@ -13,6 +13,7 @@
 
 #include "core/life/end.h"
 #include "core/sched/wake.h"
+#include "core/sched/watchdog.h"
 #include "core/vp/vp.h"
 #include "support/support.h"
 
@@ -312,6 +313,41 @@ static void sleeping_vps_leave_it_asleep(void) {
   mltp_sem_destroy(&counted);
 }
 
+/* Whether each of the looks by which a deadlock is found says that all VPs rest. */
+static bool looks_say_rest(void) {
+  mt_ilock_lock(&mt_rt.sleep.ilock);
+  mt_rt.sleep.checked_at = mt_rt.sleep.noted_at = mt_rt.sleep.wake_count;
+  mt_ilock_unlock(&mt_rt.sleep.ilock);
+  bool still = mt_vps_still_rest(), note = mt_vps_note_rest(), noted = mt_vps_rest_as_noted();
+  CHECK(still == note && note == noted);
+  return still;
+}
+
+static void *look_while_carried(void *p0) {
+  while (!all_asleep() || !looks_say_rest()) usleep(1000);
+  mt_store_seq_cst(&mt_rt.handover.carries, true); /* as the monitor: HO-4 HO-6 */
+  CHECK(!looks_say_rest());
+  CHECK_EQUAL(mt_rest_mark(), 0);
+  mt_store_seq_cst(&mt_rt.handover.carries, false);
+  CHECK(looks_say_rest());
+  mltp_sem_post(p0);
+  return NULL;
+}
+
+/* All VPs may sleep while the monitor has the threads of one that was blocked: the monitor wakes
+ * one for them, and it is no deadlock. */
+static void threads_on_the_way_are_no_deadlock(void) {
+  mltp_sem_t looked;
+  pthread_t looker;
+  if (!mt_load_relaxed(&mt_rt.handover.runs)) return; /* deterministic mode, kernel threads */
+  mltp_sem_init(&looked, 0, NULL);
+  CHECK_EQUAL(pthread_create(&looker, NULL, look_while_carried, &looked), 0);
+  uint64_t limit = mltp_after(3600000000000u); /* with a timer it is no deadlock */
+  CHECK_EQUAL(mltp_sem_wait_timed(&looked, limit), 0);
+  pthread_join(looker, NULL);
+  mltp_sem_destroy(&looked);
+}
+
 /* @return how long VPs have waited for a CPU so far; -1: this kernel does not say. */
 static int64_t lost_ns(void) {
   int64_t sum = 0;
@@ -360,6 +396,7 @@ static void yielding_vps_leave_it_asleep(void) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(sleeping_vps_leave_it_asleep),
+      TEST(threads_on_the_way_are_no_deadlock),
       TEST(yielding_vps_leave_it_asleep),
       TEST(blocked_vps_are_replaced),
       TEST_BARE(spinners_are_joined_by_others),
