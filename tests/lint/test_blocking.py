@@ -9,7 +9,7 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 
 
 # Names of functions that wait. A thread that waits for pthread_spin_lock() computes, and mltp-signals(7) has waits for signals.
-WAITS = re.compile(r"pthread_\w*join\w*|pthread_once|pthread_barrier_wait|pthread_cond_\w*wait|"
+WAITS = re.compile(r"pthread_(?!try)\w*join\w*|pthread_once|pthread_barrier_wait|pthread_cond_\w*wait|"
                    r"pthread_(?:mutex|rwlock)_(?:timed|clock)?(?:rd|wr)?lock|sem_(?:timed|clock)?wait|mtx_(?:timed)?lock|"
                    r"cnd_(?:timed)?wait|thrd_(?:join|sleep)|call_once|\w*sleep|wait(?:3|4|pid|id)?|system|pclose|flock|"
                    r"fcntl|lockf|syscall")
