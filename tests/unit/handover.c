@@ -300,18 +300,20 @@ static void *count_asleep(void *p0) {
   return NULL;
 }
 
-/* The kernel thread that counts is none of the library's before it posts. */
-static void sleeping_vps_leave_it_asleep(void) {
-  mltp_sem_t counted;
-  pthread_t counter;
+/* Main sleeps while another kernel thread looks, which is none of the library's before it posts. */
+static void sleep_while(void *(*looks)(void *)) {
+  mltp_sem_t looked;
+  pthread_t looker;
   if (!mt_load_relaxed(&mt_rt.handover.runs)) return; /* deterministic mode, kernel threads */
-  mltp_sem_init(&counted, 0, NULL);
-  CHECK_EQUAL(pthread_create(&counter, NULL, count_asleep, &counted), 0);
+  mltp_sem_init(&looked, 0, NULL);
+  CHECK_EQUAL(pthread_create(&looker, NULL, looks, &looked), 0);
   uint64_t limit = mltp_after(3600000000000u); /* with a timer it is no deadlock */
-  CHECK_EQUAL(mltp_sem_wait_timed(&counted, limit), 0);
-  pthread_join(counter, NULL);
-  mltp_sem_destroy(&counted);
+  CHECK_EQUAL(mltp_sem_wait_timed(&looked, limit), 0);
+  pthread_join(looker, NULL);
+  mltp_sem_destroy(&looked);
 }
+
+static void sleeping_vps_leave_it_asleep(void) { sleep_while(count_asleep); }
 
 /* Whether each of the looks by which a deadlock is found says that all VPs rest. */
 static bool looks_say_rest(void) {
@@ -336,17 +338,7 @@ static void *look_while_carried(void *p0) {
 
 /* All VPs may sleep while the monitor has the threads of one that was blocked: the monitor wakes
  * one for them, and it is no deadlock. */
-static void threads_on_the_way_are_no_deadlock(void) {
-  mltp_sem_t looked;
-  pthread_t looker;
-  if (!mt_load_relaxed(&mt_rt.handover.runs)) return; /* deterministic mode, kernel threads */
-  mltp_sem_init(&looked, 0, NULL);
-  CHECK_EQUAL(pthread_create(&looker, NULL, look_while_carried, &looked), 0);
-  uint64_t limit = mltp_after(3600000000000u); /* with a timer it is no deadlock */
-  CHECK_EQUAL(mltp_sem_wait_timed(&looked, limit), 0);
-  pthread_join(looker, NULL);
-  mltp_sem_destroy(&looked);
-}
+static void threads_on_the_way_are_no_deadlock(void) { sleep_while(look_while_carried); }
 
 /* @return how long VPs have waited for a CPU so far; -1: this kernel does not say. */
 static int64_t lost_ns(void) {
