@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Critical section locking, thesis 3.3.3: every class under every kind of thread. */
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -309,20 +310,22 @@ static void fight(void) {
 }
 
 /* Where two threads lock and unlock as fast as they can, the waiter does not use a CPU, and both
- * get the lock (else this hangs). The best of some tries counts. */
+ * get the lock (else this hangs). The best of some tries counts. Under ThreadSanitizer the way to a
+ * sleep and back takes most of the waiter's time: it only has to get the lock. */
 static void a_lock_fought_for_leaves_a_cpu_to_others(void) {
   static struct outcome outcome;
   static const char *const settings[] = {"MLTP_BACKEND=native", "MLTP_SCHED=default", NULL};
-  int percent = 200;
+  const int most = THREAD_SANITIZED ? 300 : 150;
+  int percent = INT_MAX;
   long first = 0, second = 0;
-  for (int i = 0; i < 10 && percent > 150; i++) {
+  for (int i = 0; i < 10 && percent > most; i++) {
     run_child(&outcome, fight, settings);
     CHECK_EQUAL(outcome.status, 0);
     CHECK_EQUAL(sscanf(outcome.said, "%d %ld %ld", &percent, &first, &second), 3);
   }
   print_message("two threads use %d %% of a CPU, and get the lock %ld and %ld times\n", percent,
                 first, second);
-  CHECK(percent <= 150);
+  CHECK(percent <= most);
 }
 
 static void mltp_lock_reactive_starves_nobody(void) { check_starves_nobody(MLTP_LOCK_REACTIVE); }
