@@ -4,6 +4,7 @@
 
 Alone: CPU time of the gated run over that of the plain one, by minima; the bar is 1.03. Four copies at once: an mltpd of
 the experiment's own divides the CPUs between gated copies; wall time of the plain copies over the gated ones', by minima.
+Medians stand in brackets: of a program whose runs differ much, one lucky run is the minimum.
 The most to gain there is the wall time of the plain copies over what four times the CPU time of one copy alone, plain or
 gated, would take on all CPUs. It is large where threads spin for one another, or convoy. Where it is 1.3 or more, so is
 the bar. Switches are waits, and losses of the CPU to another thread, in the run that used the least CPU time.
@@ -17,20 +18,19 @@ import os
 import pathlib
 import signal
 import socket
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
+import comparison
 import programs
+from comparison import ALONE, MANY
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "report"))
 import store  # noqa: E402  pylint: disable=wrong-import-position
 
-ALONE, MANY = 1, 4
-DEAR = 1.03  # CPU time of a program alone, gated over plain
-FAST = 1.3  # wall time of four copies of a program whose threads waste CPU time, plain over gated
+MOST = 30  # turns of a program
 
 
 @contextlib.contextmanager
@@ -55,11 +55,13 @@ def ways(build, coordinator):
     return {"plain": ([], environment), "gated": ([str(build / "bin/mltp"), "run", "--threads", "--"], environment)}
 
 
-def turns(program, chosen, copies, folder, runs):
-    """Runs both ways in turn. Returns {way: [(wall, use)]}."""
+def turns(program, chosen, copies, folder, options):
+    """Runs both ways in turn, for as many turns as are wanted or as there is time for. Returns {way: [(wall, use)]}."""
     samples = {way: [] for way in chosen}
-    right = None
-    for turn in range(runs):
+    right, begin = None, time.monotonic()
+    for turn in range(max(MOST, options.runs)):
+        if turn >= options.runs and time.monotonic() - begin > options.seconds:
+            break
         for way in (list(chosen), list(chosen)[::-1])[turn % 2]:
             prefix, environment = chosen[way]
             wall, use, answers = program.run(prefix, environment, folder, copies)
@@ -70,39 +72,6 @@ def turns(program, chosen, copies, folder, runs):
     return samples
 
 
-def rows(program, copies, samples):
-    """Rows as mltp-bench writes them."""
-    for way, values in samples.items():
-        for metric, clock, figures in (("time", "wall", [wall for wall, _ in values]),
-                                       ("time", "cpu", [use.cpu for _, use in values]),
-                                       ("waits", None, [use.waits for _, use in values]),
-                                       ("losses", None, [use.losses for _, use in values])):
-            yield {"impl": way, "params": {"program": program.name, "copies": copies}, "metric": metric,
-                   "unit": "s" if clock else "switches", "clock": clock, "runs": len(figures), "verified": True,
-                   "min": min(figures), "median": statistics.median(figures), "max": max(figures)}
-
-
-def most_to_gain(copies, wall, alone):
-    """How much faster copies could be than in a wall time if they wasted nothing. alone: CPU time of one; None: unknown."""
-    return None if alone is None else wall * len(os.sched_getaffinity(0)) / (copies * alone)
-
-
-def show(program, copies, samples, alone):
-    """Prints a line. alone: the least CPU time of one copy; None: unknown. Returns that of these runs."""
-    wall = {way: min(wall for wall, _ in values) for way, values in samples.items()}
-    use = {way: min(use for _, use in values) for way, values in samples.items()}
-    ratio = use["gated"].cpu / use["plain"].cpu
-    gain = wall["plain"] / wall["gated"]
-    most = most_to_gain(copies, wall["plain"], alone)
-    note = "" if most is None else f" of {most:.2f}"
-    note += " above the bar" if copies == ALONE and ratio > DEAR else ""
-    note += " below the bar" if copies == MANY and most and gain < FAST <= most else ""
-    switches = "  ".join(f"{use[way].waits}+{use[way].losses}" for way in use)
-    print(f"{program.name:20}{copies:3}  cpu {use['plain'].cpu:8.3f} {use['gated'].cpu:8.3f} s  gated/plain {ratio:6.3f}   wall "
-          f"{wall['plain']:8.3f} {wall['gated']:8.3f} s  plain/gated {gain:6.2f}{note}   switches {switches}", flush=True)
-    return min(use["plain"].cpu, use["gated"].cpu)
-
-
 def parse_arguments():
     parser = argparse.ArgumentParser(prog="dev bench-gated", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -110,8 +79,10 @@ def parse_arguments():
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--programs", default=",".join(names), help="of %(default)s")
     parser.add_argument("--copies", default=f"{ALONE},{MANY}", help="how many at once (%(default)s)")
-    parser.add_argument("--runs", type=int, default=5, help="turns of each way (%(default)s)")
+    parser.add_argument("--runs", type=int, default=5, help="turns of each way, at least (%(default)s)")
+    parser.add_argument("--seconds", type=int, default=0, help=f"of each program: turns go on for so long, up to {MOST} (%(default)s)")
     parser.add_argument("--quick", action="store_true", help="a tenth of the work")
+    parser.add_argument("--page", type=pathlib.Path, help="writes a page of Markdown to this file")
     parser.add_argument("--json", type=pathlib.Path, help="writes all figures to this file")
     options = parser.parse_args()
     chosen = options.programs.split(",")
@@ -124,7 +95,7 @@ def parse_arguments():
 
 
 def measure(options, folder):
-    """Yields rows of each program. Prints what goes wrong."""
+    """Yields a comparison of each program, or the line that says what went wrong. Prints both."""
     for program in options.chosen:
         why = program.missing()
         if why:
@@ -138,32 +109,39 @@ def measure(options, folder):
                 continue
             with daemon(options.build, folder) if copies > ALONE else contextlib.nullcontext() as coordinator:
                 try:
-                    samples = turns(program, ways(options.build, coordinator), copies, folder, options.runs)
+                    samples = turns(program, ways(options.build, coordinator), copies, folder, options)
                 except programs.Wrong as wrong:
                     print(f"FAILED: {wrong}", flush=True)
-                    yield {"impl": "gated", "params": {"program": program.name, "copies": copies}, "metric": "time",
-                           "unit": "s", "clock": "wall", "runs": 0, "verified": False}
+                    yield f"{copies} of {program.name}: {wrong}"
                     continue
-            least = show(program, copies, samples, alone)
+            made = comparison.Comparison(program.name, copies, samples, alone)
+            print(made.line(), flush=True)
+            yield made
             if copies == ALONE and program.counts_all:
-                alone = least
-            yield from rows(program, copies, samples)
+                alone = min(made.seconds(way, "cpu") for way in samples)
 
 
 def main():
     options = parse_arguments()
     options.build = options.build.resolve()
-    env = {"cpu": store.cpu_name(), "cpus": len(os.sched_getaffinity(0)), "kernel": os.uname().release,
-           "load": os.getloadavg()[0]}
-    print(f"program, copies, minima of {options.runs} turns: plain, gated. {env['cpu']}, {env['cpus']} CPUs, load {env['load']:.1f}")
+    here = store.identity(options.build / "bin/mltp", options.quick)
+    facts = {"processor": f"{here['cpu']}, {here['cpus']} CPUs", "kernel": f"Linux {here['kernel']}", "commit": here["commit"],
+             "turns": f"at least {options.runs}, and {options.seconds} s of each program", "work": "a tenth" if options.quick else "whole",
+             "load when it began": f"{os.getloadavg()[0]:.1f}"}
+    print(f"program, copies, minima (medians): plain, gated. {facts['processor']}, load {facts['load when it began']}")
     with tempfile.TemporaryDirectory(prefix="mltp-gated-") as folder:
         kept = list(measure(options, pathlib.Path(folder)))
-    env["load_after"] = os.getloadavg()[0]
+    facts |= {"load when it ended": f"{os.getloadavg()[0]:.1f}", "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())}
+    good, faults = [made for made in kept if not isinstance(made, str)], [made for made in kept if isinstance(made, str)]
+    if options.page:
+        options.page.write_text(comparison.page(good, faults, facts), encoding="utf-8")
     if options.json:
-        options.json.write_text(json.dumps({"experiment": "gated", "env": env, "rows": kept}, indent=1) + "\n", encoding="ascii")
+        rows = [row for made in good for row in made.rows()]
+        options.json.write_text(json.dumps({"experiment": "gated", "env": facts, "faults": faults, "rows": rows}, indent=1) + "\n",
+                                encoding="ascii")
     if not kept:
         return 77
-    return 0 if all(row["verified"] for row in kept) else 1
+    return 1 if faults else 0
 
 
 if __name__ == "__main__":
