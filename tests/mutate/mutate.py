@@ -207,8 +207,19 @@ class Scripted:
     def __init__(self, mutated, plain):
         self.verdicts = {True: iter(mutated), False: iter(plain)}
 
-    def run(self, _test, _normal, active=0):
-        return suite.Run(next(self.verdicts[active != 0]), 0, 0)
+    def run(self, _test, _normal, active=()):
+        return suite.Run(next(self.verdicts[len(active) > 0]), 0, 0)
+
+
+class Finder:
+    """A runner whose test finds some mutants, alone and among others."""
+
+    def __init__(self, *finds):
+        self.finds, self.runs = finds, 0
+
+    def run(self, _test, _normal, active=()):
+        self.runs += 1
+        return suite.Run("failed" if set(self.finds) & set(active) else "passed", 0, 0)
 
 
 class Chance(unittest.TestCase):
@@ -229,6 +240,13 @@ class Chance(unittest.TestCase):
         self.assertEqual(self.found(["failed", "passed", "failed", "passed"], ["passed", "passed"]), "")
         self.assertEqual(self.found(["passed"], []), "")
         self.assertEqual(self.found(["skipped"], []), "")
+
+    def test_many_at_once(self):
+        numbers = list(range(1, 33))
+        for found, runs in (([], 1), ([7], 2 * 5 + 1 + 4), ([1, 32], 4 * 5 - 1 + 2 * 4)):
+            judge._runner = Finder(*found)
+            self.assertEqual(judge.found_by(self.TEST, suite.Normal(0, 0), numbers), found)
+            self.assertEqual(judge._runner.runs, runs)
 
     def test_a_loaded_machine_is_no_hang(self):
         normal = suite.Normal(cpu=1, asleep=1)

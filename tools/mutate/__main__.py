@@ -4,11 +4,12 @@
 Each place of the syntax tree is equally likely; headers have none. A mutant whose object file is the same is
 equivalent, and does not count. All others are in one build, and a process runs one of them or none; what must be
 constant has a build of its own. A first run of a test shows which mutants it reaches, and it alone can find these.
-Quick tests come first; slow ones run when the mutants that quick ones find are known. The build checks invariants,
-as those of the sanitizers do.
+Quick tests come first; slow ones run when the mutants that quick ones find are known. A mutant meets the most promising
+tests by itself, the others together with all that survived so far: if such a test fails it runs with each half of them,
+and so on. The build checks invariants, as those of the sanitizers do.
 
 A mutant is killed when a test fails with it, or hangs, then passes without it twice, and fails with it twice more.
-Where the time of its tests is over it counts as a survivor. classes.txt says of survivors what they change. Mutants
+One that has not met all its tests counts as a survivor. classes.txt says of survivors what they change. Mutants
 are judged in the order of the draw, so those that are judged first are a random choice, too: --report with a smaller
 N reports them alone. Results go to FOLDER/SEED.jsonl. The same command continues there after an interruption; it also
 tries survivors on tests that they have not met, such as new ones. Results of a file that has changed are judged anew.
@@ -29,6 +30,7 @@ import suite
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+KEPT = 20  # tests after which it is kept what survivors have met
 
 
 def parse_arguments():
@@ -42,7 +44,7 @@ def parse_arguments():
     parser.add_argument("--sanitized", type=pathlib.Path, metavar="FILE", help="for the report: the results with --survivors")
     parser.add_argument("--path", default="src", help="only files below this folder (%(default)s)")
     parser.add_argument("--jobs", type=int, default=2, help="tests at a time, of which most wait; builds at most one for each CPU (%(default)s)")
-    parser.add_argument("--limit", type=int, default=600, metavar="SECONDS", help="of the tests of one mutant, quick or slow (%(default)s)")
+    parser.add_argument("--limit", type=int, default=600, metavar="SECONDS", help="of the tests of a mutant that has a build of its own (%(default)s)")
     parser.add_argument("--pause", type=pathlib.Path, metavar="FILE", help="run no test while this file exists")
     parser.add_argument("--root", type=pathlib.Path, default=ROOT, help="the tree (%(default)s)")
     parser.add_argument("--out", type=pathlib.Path, metavar="FOLDER", help="copy and results (ROOT/build/mutate)")
@@ -102,6 +104,10 @@ class Book:
         kept = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
         return kept.get("tests", {}) if kept.get("source") == self.results.get(name, {}).get("source", "") else {}
 
+    def keep(self, mutant, met):
+        """Keeps which tests passed with a mutant: digests by name."""
+        (self.met / mutant.name).write_text(json.dumps({"source": self.source(mutant.file), "tests": met}), encoding="utf-8")
+
     def judged(self, mutant, tests, outcome, met, unknown):
         """Notes what came of a mutant that was tried on these tests. met: tests that it had met before. unknown: how many
         more may reach it."""
@@ -110,7 +116,7 @@ class Book:
         met = {**met, **{name: digests[name] for name in passed}}
         self.enter(mutant.name, mutant.file, mutant.site, "killed" if by else "survived", by=by, tests=len(met),
                    left=0 if by else len(digests.keys() - passed) + unknown, seconds=round(seconds, 1))
-        (self.met / mutant.name).write_text(json.dumps({"source": self.source(mutant.file), "tests": met}), encoding="utf-8")
+        self.keep(mutant, met)
 
     def final(self, mutants, others, sanitized):
         """The results of the drawn mutants, survivors with their classes: what is not judged yet is one, with tests left.
@@ -177,17 +183,40 @@ class Woven:
         self.file.write_text(json.dumps(kept), encoding="utf-8")
 
 
+def judge_survivors(mutants, book, court):
+    """Those that have tests left meet them together."""
+    left = {mutant.number: (mutant, tests, met) for mutant, tests, met in wanted(mutants, book, court) if mutant.name in book.results}
+    passed = {number: [] for number in left}
+    meetings = court.judge_together((number, tests) for number, (_, tests, _) in left.items())
+    for count, (test, numbers, found) in enumerate(meetings, start=1):
+        for number in passed.keys() & set(numbers):
+            mutant, tests, met = left[number]
+            if number in found:
+                book.judged(mutant, tests, (test.name, passed.pop(number), 0), met, court.unknown)
+            else:
+                passed[number].append(test.name)
+                met[test.name] = test.digest(judge.fingerprint)
+        if count % KEPT == 0:
+            for number in passed:
+                book.keep(left[number][0], left[number][2])
+    for number, names in passed.items():
+        mutant, tests, met = left[number]
+        book.judged(mutant, tests, ("", names, 0), met, court.unknown)
+
+
 def judge_all(mutants, woven, book, court, options, drawn):
     """In the order of the draw, by the tests that are known at the time: each wave of tests meets the survivors of those
     before. Mutants with builds of their own come last, as all share the tree."""
+    together = [m for m in mutants if m.number not in woven.alone]
     for _ in court.learn(woven.key):
         tasks = {}
-        for mutant, tests, met in wanted([m for m in mutants if m.number not in woven.alone], book, court):
+        for mutant, tests, met in wanted([m for m in together if m.name not in book.results], book, court):
             if tests or not court.unknown:
-                tasks[court.judge(mutant.number, tests, options.limit)] = mutant, tests, met
+                tasks[court.judge(mutant.number, tests)] = mutant, tests, met
         for task in concurrent.futures.as_completed(tasks):
             mutant, tests, met = tasks[task]
             book.judged(mutant, tests, task.result(), met, court.unknown)
+        judge_survivors(together, book, court)
     for mutant, tests, met in wanted([m for m in mutants if m.number in woven.alone], book, court):
         source = drawn.texts[mutant.file]
         outcome = court.judge_alone(lambda commands, m=mutant, s=source: book.place.build_mutant(m.file, m.site.apply(s), commands),

@@ -19,6 +19,7 @@ MUTANTS_MAX = 65536  # bytes of the file in which a test notes what it reaches (
 TRIES = 3  # of a mutant under a test that found it once
 AGAIN = 2  # times that it is found in them, and that the test passes without it
 LONGEST = 120  # seconds that a test may need, of CPU or asleep
+FIRST = 30  # seconds of the tests that a mutant meets by itself: most are found in them
 WAVES = (1, 5, 20)  # seconds: tests that need less come first, and mutants meet them before others have run
 
 _runner = None  # of a worker
@@ -49,6 +50,11 @@ def measure(test):
     return run.verdict, run.cpu, run.asleep, [number for number, note in enumerate(notes.read_bytes()) if note]
 
 
+def fails(test, normal, numbers):
+    """Whether a test finds something wrong with these mutants at work."""
+    return _runner.run(test, normal, numbers).verdict in ("failed", "hangs")
+
+
 def confirmed(test, normal, number):
     """Whether a test that failed with a mutant passes without, and fails with it again: tests fail by chance, too."""
     if any(_runner.run(test, normal).verdict != "passed" for _ in range(AGAIN)):
@@ -57,7 +63,7 @@ def confirmed(test, normal, number):
     for tries in range(TRIES, 0, -1):
         if left > tries:
             return False
-        left -= _runner.run(test, normal, number).verdict in ("failed", "hangs")
+        left -= fails(test, normal, [number])
         if left == 0:
             return True
     return False
@@ -69,10 +75,21 @@ def try_tests(number, tests, limit):
     for test, normal in tests:
         if time.monotonic() - start > limit:
             break
-        if _runner.run(test, normal, number).verdict in ("failed", "hangs") and confirmed(test, normal, number):
+        if fails(test, normal, [number]) and confirmed(test, normal, number):
             return test.name, passed, time.monotonic() - start
         passed.append(test.name)
     return "", passed, time.monotonic() - start
+
+
+def found_by(test, normal, numbers):
+    """Of these mutants those that a test finds. It runs with all of them, then with each half for as long as it fails: most
+    have survived other tests, so most runs pass. A mutant that undoes what another does can survive here, never be killed."""
+    if not fails(test, normal, numbers):
+        return []
+    if len(numbers) == 1:
+        return numbers if confirmed(test, normal, numbers[0]) else []
+    half = len(numbers) // 2
+    return found_by(test, normal, numbers[:half]) + found_by(test, normal, numbers[half:])
 
 
 def suspect(tests, limit):
@@ -81,7 +98,7 @@ def suspect(tests, limit):
     for test, normal in tests:
         if time.monotonic() - start > limit:
             break
-        if all(_runner.run(test, normal).verdict in ("failed", "hangs") for _ in range(2)):
+        if all(fails(test, normal, ()) for _ in range(2)):
             return test, normal, passed
         passed.append(test.name)
     return None, None, passed
@@ -182,9 +199,29 @@ class Judge:
             found += [(rank, *run[1:]) for rank, run in enumerate(sorted(runs))]
         return [(test, normal) for _, _, _, test, normal in sorted(found)]
 
-    def judge(self, number, tests, limit):
-        """A mutant that a process can choose. Returns a future of what try_tests() returns."""
-        return self.pool.submit(try_tests, number, tests, limit)
+    def judge(self, number, tests):
+        """A mutant that a process can choose, by the most promising tests. Returns a future of what try_tests() returns."""
+        return self.pool.submit(try_tests, number, tests, FIRST)
+
+    def judge_together(self, meetings):
+        """Runs each test with all mutants that have to meet it and were not found yet, quick tests first. meetings: pairs of
+        a number and its tests. Yields the test, the numbers, and which of them it has found."""
+        numbers = collections.defaultdict(list)
+        for number, tests in meetings:
+            for pair in tests:
+                numbers[pair].append(number)
+        waiting = sorted(numbers, key=lambda pair: pair[1].cpu + pair[1].asleep, reverse=True)
+        found, running = set(), {}
+        while waiting or running:
+            while waiting and len(running) < self.jobs:
+                test, normal = waiting.pop()
+                left = [number for number in numbers[test, normal] if number not in found]
+                if left:
+                    running[self.pool.submit(found_by, test, normal, left)] = test, left
+            for task in concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED).done:
+                test, met = running.pop(task)
+                found |= set(task.result())
+                yield test, met, task.result()
 
     def judge_alone(self, build, restore, tests, limit):
         """A mutant with a build of its own, which build() makes and restore() undoes. As try_tests()."""

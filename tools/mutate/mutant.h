@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ./dev mutate includes this in each file that has mutants. All mutants are in one build: a process
- * runs the one that MUTATE_ACTIVE names, and notes in the file MUTATE_REACHED which of them it has
- * come to.
+ * runs those that MUTATE_ACTIVE names, as in "3,17", and notes in the file MUTATE_REACHED which of
+ * them it has come to.
  *
  * It stands before the file's own macros, so it includes no header that looks at them. Each library
  * has variables of its own. They are set before other constructors run, as these may have mutants.
@@ -21,7 +21,7 @@ enum {
 
 #define MUTANT_SHARED_BY_FILES __attribute__((weak, visibility("hidden")))
 extern long syscall(long number, ...);
-MUTANT_SHARED_BY_FILES unsigned mutant_active;
+MUTANT_SHARED_BY_FILES unsigned char mutant_active[MUTANTS_MAX / 8]; /* a bit for each */
 MUTANT_SHARED_BY_FILES int mutant_started;
 MUTANT_SHARED_BY_FILES volatile unsigned char *mutant_reached;
 
@@ -43,8 +43,15 @@ __attribute__((constructor(101))) static void mutant_start(int argc, char **argv
   (void)argv;
   if (mutant_started++ != 0 || environment == 0) return;
   const char *active = mutant_setting(environment, "MUTATE_ACTIVE");
-  for (; active != 0 && *active != 0; active++)
-    mutant_active = mutant_active * 10 + (unsigned)(*active - '0');
+  for (unsigned number = 0; active != 0; active++) {
+    if (*active >= '0' && *active <= '9') {
+      number = number * 10 + (unsigned)(*active - '0');
+      continue;
+    }
+    if (number < MUTANTS_MAX) mutant_active[number / 8] |= (unsigned char)(1U << number % 8);
+    if (*active == 0) break;
+    number = 0;
+  }
   const char *reached = mutant_setting(environment, "MUTATE_REACHED");
   if (reached == 0) return;
   int file = (int)syscall(SYS_openat, MUTANT_HERE, reached, MUTANT_READ_WRITE, 0);
@@ -57,5 +64,5 @@ __attribute__((constructor(101))) static void mutant_start(int argc, char **argv
 /* Whether the process runs with this mutant. */
 __attribute__((always_inline)) static inline int mutant_is(unsigned number) {
   if (__builtin_expect(mutant_reached != 0, 0)) mutant_reached[number] = 1;
-  return __builtin_expect(mutant_active == number, 0);
+  return __builtin_expect(mutant_active[number / 8] >> number % 8 & 1, 0);
 }

@@ -87,7 +87,8 @@ def page(results, again, options, commit):
              "# Random mutants", "",
              f"`{command} --table FILE` writes this page from its results. A mutant is one change of the C code below `{options.path}`, "
              "drawn at random; it is killed when a test fails with it, then passes without it twice, and fails with it twice more. "
-             "All tests that reach it are tried, in a build that checks invariants." + (SANITIZED if options.sanitized else ""), "",
+             "All tests that reach it are tried, in a build that checks invariants. A test that passes with many survivors at once finds "
+             "none of them; where it fails it runs with each half of them, and so on." + (SANITIZED if options.sanitized else ""), "",
              summary(results), "",
              *table(("judged", ""), [("commit", f"{commit}: the files are as they were judged"), ("seed", options.seed),
                                      ("mutants", f"{len(counted)}, of which {len(counted) - unjudged} have met all tests that reach them, or were killed"), ("processor", model),

@@ -171,8 +171,8 @@ class Runner:
             fcntl.flock(file, kind)
             yield
 
-    def run(self, test, normal, active=0, reached=None):
-        """Runs a test with a mutant. A run that was disturbed is repeated."""
+    def run(self, test, normal, active=(), reached=None):
+        """Runs a test with the mutants of these numbers. A run that was disturbed is repeated."""
         while True:
             while self.pause and self.pause.exists():
                 time.sleep(1)
@@ -183,7 +183,8 @@ class Runner:
 
     def once(self, test, normal, active, reached):
         log = self.folder / f"output.{os.getpid()}"
-        environment = os.environ | dict(setting.split("=", 1) for setting in test.environment) | {"MUTATE_ACTIVE": str(active)}
+        environment = os.environ | dict(setting.split("=", 1) for setting in test.environment)
+        environment["MUTATE_ACTIVE"] = ",".join(map(str, active))
         if reached:
             environment["MUTATE_REACHED"] = str(reached)
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
