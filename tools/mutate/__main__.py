@@ -184,11 +184,11 @@ class Woven:
 
 
 def judge_survivors(mutants, book, court):
-    """Those that have tests left meet them together."""
+    """Survivors that have tests left meet them together."""
     left = {mutant.number: (mutant, tests, met) for mutant, tests, met in wanted(mutants, book, court) if mutant.name in book.results}
     passed = {number: [] for number in left}
-    meetings = court.judge_together((number, tests) for number, (_, tests, _) in left.items())
-    for count, (test, numbers, found) in enumerate(meetings, start=1):
+    trials = court.judge_together((number, tests) for number, (_, tests, _) in left.items())
+    for count, (test, numbers, found) in enumerate(trials, start=1):
         for number in passed.keys() & set(numbers):
             mutant, tests, met = left[number]
             if number in found:

@@ -82,7 +82,7 @@ def try_tests(number, tests, limit):
 
 
 def found_by(test, normal, numbers):
-    """Of these mutants those that a test finds. It runs with all of them, then with each half for as long as it fails: most
+    """The mutants, of these numbers, that a test finds. It runs with all of them, then with each half for as long as it fails: most
     have survived other tests, so most runs pass. A mutant that undoes what another does can survive here, never be killed."""
     if not fails(test, normal, numbers):
         return []
@@ -203,11 +203,11 @@ class Judge:
         """A mutant that a process can choose, by the most promising tests. Returns a future of what try_tests() returns."""
         return self.pool.submit(try_tests, number, tests, FIRST)
 
-    def judge_together(self, meetings):
-        """Runs each test with all mutants that have to meet it and were not found yet, quick tests first. meetings: pairs of
+    def judge_together(self, trials):
+        """Runs each test with all mutants that have to meet it and were not found yet, quick tests first. trials: pairs of
         a number and its tests. Yields the test, the numbers, and which of them it has found."""
         numbers = collections.defaultdict(list)
-        for number, tests in meetings:
+        for number, tests in trials:
             for pair in tests:
                 numbers[pair].append(number)
         waiting = sorted(numbers, key=lambda pair: pair[1].cpu + pair[1].asleep, reverse=True)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ./dev mutate includes this in each file that has mutants. All mutants are in one build: a process
- * runs those that MUTATE_ACTIVE names, as in "3,17", and notes in the file MUTATE_REACHED which of
- * them it has come to.
+ * runs the mutants of the numbers in MUTATE_ACTIVE, as in "3,17", and notes in the file
+ * MUTATE_REACHED which mutants it has come to.
  *
  * It stands before the file's own macros, so it includes no header that looks at them. Each library
  * has variables of its own. They are set before other constructors run, as these may have mutants.
