@@ -7,11 +7,11 @@ ALONE, MANY = 1, 4
 DEAR = 1.03  # CPU time of a program alone, gated over plain
 FAST = 1.3  # wall time of four copies of a program whose threads waste CPU time, plain over gated
 HEADS = ("program", "copies", "turns", "CPU s, plain: min", "median", "gated: min", "median", "gated / plain: min", "median",
-         "wall s, plain: min", "median", "gated: min", "median", "plain / gated: min", "median", "most to gain", "verdict")
+         "wall s, plain: min", "median", "gated: min", "median", "plain / gated: min", "median", "most to gain: min", "median", "verdict")
 
 
 class Comparison:
-    """Turns of a program. samples: {way: [(wall, use)]}. alone: the least CPU time of one copy; None: unknown."""
+    """Turns of a program. samples: {way: [(wall, use)]}. alone: the comparison of one copy; None: its CPU time says nothing."""
 
     def __init__(self, name, copies, samples, alone):
         self.name, self.copies, self.samples, self.alone = name, copies, samples, alone
@@ -33,11 +33,12 @@ class Comparison:
         """Wall time, plain over gated."""
         return self.seconds("plain", "wall", choose) / self.seconds("gated", "wall", choose)
 
-    def most(self):
+    def most(self, choose=min):
         """How much faster the copies could be if they wasted no CPU time. None: unknown."""
         if self.alone is None:
             return None
-        return self.seconds("plain", "wall") * len(os.sched_getaffinity(0)) / (self.copies * self.alone)
+        least = min(self.alone.seconds(way, "cpu", choose) for way in self.alone.samples)
+        return self.seconds("plain", "wall", choose) * len(os.sched_getaffinity(0)) / (self.copies * least)
 
     def verdict(self):
         """Against the bars, by minima."""
@@ -58,8 +59,7 @@ class Comparison:
         """Minima, ratios by minima and by medians, and the switches of the run that used the least CPU time."""
         least = {way: min(use for _, use in values) for way, values in self.samples.items()}
         switches = "  ".join(f"{use.waits}+{use.losses}" for use in least.values())
-        most = self.most()
-        bound = "" if most is None else f" of {most:.2f}"
+        bound = "" if self.alone is None else f" of {self.most():.2f} ({self.most(statistics.median):.2f})"
         return (f"{self.name:20}{self.copies:3}  cpu {self.seconds('plain', 'cpu'):8.3f} {self.seconds('gated', 'cpu'):8.3f} s  gated/plain "
                 f"{self.cost():6.3f} ({self.cost(statistics.median):.3f})   wall {self.seconds('plain', 'wall'):8.3f} "
                 f"{self.seconds('gated', 'wall'):8.3f} s  plain/gated {self.gain():6.2f} ({self.gain(statistics.median):.2f}){bound} "
@@ -67,13 +67,13 @@ class Comparison:
 
     def cells(self):
         """A row below HEADS."""
-        most = self.most()
+        most = ["", ""] if self.alone is None else [f"{self.most(choose):.2f}" for choose in (min, statistics.median)]
 
         def of(clock, ratio, digits):
             times = [f"{self.seconds(way, clock, choose):.4g}" for way in ("plain", "gated") for choose in (min, statistics.median)]
             return [*times, *(f"{ratio(choose):.{digits}f}" for choose in (min, statistics.median))]
         return [self.name, str(self.copies), str(len(self.samples["plain"])), *of("cpu", self.cost, 3), *of("wall", self.gain, 2),
-                "" if most is None else f"{most:.2f}", self.verdict()]
+                *most, self.verdict()]
 
 
 def page(comparisons, faults, facts):

@@ -35,15 +35,19 @@ class Verdicts(unittest.TestCase):
 
     def test_four_copies(self):
         with unittest.mock.patch.object(os, "sched_getaffinity", return_value={0, 1}):
-            wasting = compared(4, [(8, 16)], [(7, 9)], alone=2)
+            one = compared(1, [(2, 3), (2, 4), (2, 4)], [(2, 2), (2, 5), (2, 6)])
+            wasting = compared(4, [(8, 16)], [(7, 9)], one)
             self.assertAlmostEqual(wasting.most(), 2)
+            self.assertAlmostEqual(wasting.most(statistics.median), 1)
             self.assertEqual(wasting.verdict(), "below the bar")
-            self.assertEqual(compared(4, [(8, 16)], [(6, 9)], alone=2).verdict(), "")
-            self.assertEqual(compared(4, [(8, 16)], [(9, 16)], alone=3.9).verdict(), "")  # nothing to gain
+            self.assertEqual(compared(4, [(8, 16)], [(6, 9)], one).verdict(), "")
+            frugal = compared(1, [(2, 3.9)], [(2, 4)])
+            self.assertEqual(compared(4, [(8, 16)], [(9, 16)], frugal).verdict(), "")  # nothing to gain
             self.assertEqual(compared(4, [(8, 16)], [(9, 16)]).verdict(), "")  # unknown
 
     def test_page(self):
-        rows = [compared(1, [(1, 1.0)], [(1, 1.04)]), compared(4, [(8, 16), (9, 17)], [(7, 9), (8, 10)], alone=2)]
+        one = compared(1, [(1, 1.0)], [(1, 1.04)])
+        rows = [one, compared(4, [(8, 16), (9, 17)], [(7, 9), (8, 10)], one)]
         page = comparison.page(rows, ["4 of toy: lost"], {"processor": "toy"})
         table = [line for line in page.splitlines() if line.startswith("| ")]
         self.assertEqual(table[0], "| measured on |  |")
