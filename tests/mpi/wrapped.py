@@ -5,6 +5,7 @@
 usage: wrapped.py TMPIRUN PROCESS LIBRARY, as built.py
 """
 import os
+import pathlib
 import shutil
 import signal
 import subprocess
@@ -85,7 +86,7 @@ class Wrapped(built.Programs):
 
     def test_mpi_through_a_library(self):
         """The file alone does not say that it is an MPI program, and it starts others."""
-        self.shared_object("starts", "#include <mpi.h>\nint start(void) { return MPI_Init(NULL, NULL) || MPI_Finalize(); }")
+        self.shared_object("starts", "#include <mpi.h>\nint start(void) { return MPI_Init(0, 0) || MPI_Finalize(); }")
         program = self.build("through", "#include <unistd.h>\nint start(void);\n"
                              'int main(int argc, char **argv) { return argc > 1 ? execvp(argv[1], argv + 1) : start(); }',
                              *self.using("starts"), "-Wl,--as-needed", by="cc")
@@ -151,7 +152,7 @@ class Wrapped(built.Programs):
 
     def test_mpi_that_comes_late(self):
         """A process that loads MPI when it already runs cannot become ranks."""
-        library = self.shared_object("late", "#include <mpi.h>\nint start(void) { return MPI_Init(NULL, NULL); }")
+        library = self.shared_object("late", "#include <mpi.h>\nint start(void) { return MPI_Init(0, 0); }")
         program = self.build("loads", f"""
             #include <dlfcn.h>
             int main(void) {{
@@ -161,6 +162,81 @@ class Wrapped(built.Programs):
         result = self.tmpirun("env", program)
         self.assertEqual(result.returncode, 16, result)
         self.assertRegex(result.stderr, r"started by a wrapper of tmpirun, and loads MPI when it already runs.*\(.*\)")
+
+    def of_another_mpi(self):
+        """A program that ld.so can start, and one that opens the other MPI when it already runs."""
+        library = self.build("libmpi.so.40", "int MPI_Init(void) { return 0; }", "-shared", "-fPIC", "-Wl,-soname,libmpi.so.40", by="cc")
+        self.build("other", '#include <stdio.h>\nint MPI_Init(void); int main(void) { puts("ran"); return MPI_Init(); }', library,
+                   f"-Wl,-rpath,{self.folder}", by="cc")
+        self.build("opens", f"""
+            #include <dlfcn.h>
+            #include <stdio.h>
+            int main(void) {{ puts("ran"); return dlopen("{library}", RTLD_NOW) == NULL; }}""", by="cc")
+
+    def refuses(self, result, why, status=1, printed=""):
+        self.assertEqual((result.returncode, result.stdout), (status, printed), result)
+        self.assertRegex(result.stderr, rf"^tmpirun: cannot run './other': it uses another MPI, libmpi.so.40, {why} \(.*\)\n")
+        self.assertEqual(result.stderr.count("another MPI"), 1, result)
+
+    def test_program_of_another_mpi(self):
+        """It would be a job of one rank, print its result and end with status 0."""
+        self.of_another_mpi()
+        self.build("says", SAYS)
+        one = "in which it would be a job of one rank"
+        for words in ["sh", "-c", "./other"], ["env", "A=1", "./other"], ["sh", "-c", "cd .; exec timeout 60 ./other"]:
+            self.refuses(self.tmpirun(*words), f"{one}, not of 3")
+        result = self.tmpirun("sh", "-ec", "./says x | sort; ./other; echo continued")
+        self.refuses(result, f"{one}, not of 3", printed="".join(f"{rank} of 3: - x\n" for rank in range(3)))
+        self.refuses(self.tmpirun(self.build("starts", STARTS), "child", "./other"), f"{one}, started by a rank")
+        for launcher in "PMIX_RANK=0", "PMI_FD=9", "-u TMPI_LAUNCH", "-u LD_AUDIT":
+            result = self.tmpirun("sh", "-c", f"./says x > out; env {launcher} ./other")
+            self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "ran\n", ""), launcher)
+
+    def test_another_mpi_where_one_rank_is_right(self):
+        self.of_another_mpi()
+        result = subprocess.run([built.TMPIRUN, "sh", "-c", "./other"], capture_output=True, text=True, check=False, cwd=self.folder)
+        self.assertEqual((result.returncode, result.stdout), (0, "ran\n"), result)
+        self.assertRegex(result.stderr, r"^tmpirun: warning: './other' uses another MPI, libmpi.so.40, in which it is a job of one rank \(.*\)\n$")
+
+    def test_another_mpi_that_comes_late(self):
+        """A library may need it that never calls it."""
+        self.of_another_mpi()
+        self.build("says", SAYS)
+        result = self.tmpirun("sh", "-c", "./says x > out; ./opens")
+        self.assertEqual((result.returncode, result.stdout), (0, "ran\n"), result)
+        self.assertRegex(result.stderr, r"^tmpirun: warning: './opens' uses another MPI, .*\(.*\)\n$")
+
+    def test_standard_abi_of_another_mpi(self):
+        """Its compiler has named its library by a path; the program becomes ranks as it does without a wrapper."""
+        functions = "".join(f'int MPI_{name}(void) {{ return puts("another"); }}' for name in ("Init", "Comm_rank", "Comm_size", "Finalize"))
+        library = self.build("libmpi_abi.so.1", "#include <stdio.h>\n" + functions, "-shared", "-fPIC", "-Wl,-soname,libmpi_abi.so.1", by="cc")
+        include = subprocess.run([pathlib.Path(built.TMPIRUN).parent / "tmpicc", "-showme:incdirs"], capture_output=True, text=True, check=True)
+        program = self.build("abi", SAYS, f"-I{include.stdout.strip()}", library, f"-Wl,--disable-new-dtags,-rpath,{self.folder}", "-fPIE",
+                             "-pie", by="cc")
+        self.says("-", "x", program, "x")
+        self.says("-", "x", "sh", "-c", "true; ./abi x")
+        result = self.tmpirun("sh", "-c", "PMI_FD=9 ./abi x")
+        self.assertIn("another", result.stdout)
+
+    def test_auditors_of_the_user(self):
+        """They stay."""
+        text = "unsigned la_version(unsigned version) { return version; }"
+        auditor = self.build("own.so", text, "-shared", "-fPIC", by="cc")
+        program = self.build("lists", SAYS.replace('"WORD"', '"LD_AUDIT"'))
+        for words in [program, "x"], ["env", program, "x"]:
+            result = self.tmpirun(*words, LD_AUDIT=str(auditor))
+            self.assertEqual((result.returncode, result.stderr), (0, ""), result)
+            self.assertRegex(result.stdout, rf"(?m)^1 of 3: [^:]*/tmpi/audit.so:{auditor} x$")
+
+    def test_commands_of_r(self):
+        """They start R as another process, which would run once."""
+        for name in "R", "Rscript":
+            command = self.script("#!/bin/sh\necho ran\n").rename(self.folder / name)
+            result = self.tmpirun(command, "some.R")
+            self.assertEqual((result.returncode, result.stdout), (1, ""), result)
+            self.assertRegex(result.stderr, rf"^tmpirun: cannot run '.*/{name}' as 3 ranks: .*bin/exec/R.*tmpirun -n 3 env {name}\)\n$")
+            result = subprocess.run([built.TMPIRUN, command], capture_output=True, text=True, check=False)
+            self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "ran\n", ""), result)
 
     def by_a_launcher(self, words, **variables):
         """As a process of a launcher with PMI, which has an open descriptor."""

@@ -5,9 +5,14 @@
  *
  * TM_LAUNCH    a wrapper that tmpirun has started has this: tmpirun's file and options. The MPI
  *              program that the wrapper starts becomes tmpirun with these (launched.c).
+ * TM_RANKS     a wrapper has this, too: how many ranks the user has asked for.
  * TM_UNSTARTED a wrapper has this, too: a file that is there until a tmpirun starts
- * (run/wrapped.h). TM_LAUNCHED  tmpirun has this when such a program has become it: the command is
- * an MPI program. TM_JOB       ranks have this, and the programs that they start.
+ *              (run/wrapped.h).
+ * TM_LAUNCHED  tmpirun has this when such a program has become it: the command is an MPI program.
+ * TM_JOB       ranks have this, and the programs that they start.
+ *
+ * LD_AUDIT of wrappers and ranks begins with TM_AUDITOR in the folder of libmpi_abi
+ * (run/audited.h).
  */
 #ifndef TM_ENV_LAUNCH_H
 #define TM_ENV_LAUNCH_H
@@ -17,9 +22,11 @@
 #include "tmpi/rank/export.h"
 
 #define TM_LAUNCH "TMPI_LAUNCH"
+#define TM_RANKS "TMPI_RANKS"
 #define TM_UNSTARTED "TMPI_UNSTARTED"
 #define TM_LAUNCHED "TMPI_LAUNCHED"
 #define TM_JOB "TMPI_JOB"
+#define TM_AUDITOR "/tmpi/audit.so"
 
 enum { TM_LAUNCH_SEPARATOR = '\x1f' };
 

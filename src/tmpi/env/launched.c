@@ -65,13 +65,22 @@ __attribute__((noreturn)) static void refuse(const char *tmpirun, const char *wh
   _exit(1);
 }
 
+/* The auditor has nothing to do in tmpirun. */
+static bool leave_auditor(void) {
+  const char *list = getenv("LD_AUDIT"), *rest = list != NULL ? strstr(list, TM_AUDITOR) : NULL;
+  if (rest == NULL || memchr(list, ':', (size_t)(rest - list)) != NULL) return true;
+  rest += strlen(TM_AUDITOR);
+  return (*rest == ':' ? setenv("LD_AUDIT", rest + 1, 1) : unsetenv("LD_AUDIT")) == 0;
+}
+
 __attribute__((noreturn)) static void become(char *launch, const char *program, int argc,
                                              char **argv) {
   char separator[] = {TM_LAUNCH_SEPARATOR, '\0'}, *rest;
   size_t words = 4 + (size_t)argc, n = 0;
   for (const char *c = launch; *c != '\0'; c++) words += *c == TM_LAUNCH_SEPARATOR;
   char **command = calloc(words, sizeof *command);
-  if (command == NULL || unsetenv(TM_LAUNCH) != 0 || setenv(TM_LAUNCHED, "1", 1) != 0)
+  if (command == NULL || unsetenv(TM_LAUNCH) != 0 || unsetenv(TM_RANKS) != 0 ||
+      setenv(TM_LAUNCHED, "1", 1) != 0 || !leave_auditor())
     refuse(launch, "no memory");
   for (char *word = strtok_r(launch, separator, &rest); word != NULL;
        word = strtok_r(NULL, separator, &rest))

@@ -14,6 +14,7 @@
 
 #include "base/atomic.h"
 #include "os/map.h"
+#include "tmpi/env/other_mpi.h"
 #include "tmpi/loader/policy.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/loader/search.h"
@@ -87,7 +88,7 @@ static bool share_needs(struct tm_program *program, const struct link_map *map) 
   for (const ElfW(Dyn) *d = map->l_ld; strings != NULL && d->d_tag != DT_NULL; d++) {
     if (d->d_tag != DT_NEEDED) continue;
     const char *name = strings + d->d_un.d_val;
-    if (tm_policy_is_other_mpi(name)) return refuse_other_mpi(program, map->l_name, name);
+    if (tm_is_other_mpi(name)) return refuse_other_mpi(program, map->l_name, name);
     if (tm_policy_is_language(name) || tm_policy_shared(name) != NULL) continue;
     if (!tm_policy_share(name)) return no_memory(program);
     if (tm_program_find_image(program, name) != NULL) program->walk_again = true;
@@ -208,7 +209,7 @@ static const char *why_shared(const char *name) {
 
 static bool add_library(struct tm_program *program, struct tm_image *from, const char *name,
                         struct tm_need *need) {
-  if (tm_policy_is_other_mpi(name))
+  if (tm_is_other_mpi(name))
     return refuse_other_mpi(program, from == program->images[0] ? NULL : from->path, name);
   need->image = tm_program_find_image(program, name);
   if (need->image != NULL) return true;

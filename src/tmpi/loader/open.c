@@ -13,6 +13,7 @@
 #include "base/atomic.h"
 #include "core/internal/process.h"
 #include "os/os.h"
+#include "tmpi/env/other_mpi.h"
 #include "tmpi/loader/policy.h"
 #include "tmpi/loader/search.h"
 
@@ -245,7 +246,7 @@ static struct tm_image *open_locked(struct tm_program *program, int rank, struct
   if (image == NULL && !tm_search(from, name, where))
     snprintf(why, TM_REFUSAL, "%s: cannot open shared object file: No such file or directory",
              name);
-  else if (image == NULL && tm_policy_is_other_mpi(name))
+  else if (image == NULL && tm_is_other_mpi(name))
     tm_refuse(where,
               "it is another MPI, in which each rank would be a job of its own (build what "
               "opens it by tmpicc)");

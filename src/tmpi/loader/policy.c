@@ -136,13 +136,3 @@ bool tm_policy_is_language(const char *name) {
     if (is_like(patterns[i], file_of(name))) return true;
   return false;
 }
-
-bool tm_policy_is_other_mpi(const char *name) {
-  static const char *const patterns[] = {
-      "libmpi.so*",       "libmpich.so*",     "libmpi_cxx.so*",
-      "libmpicxx.so*",    "libmpichcxx.so*",  "libmpifort.so*",
-      "libmpichfort.so*", "libmpi_mpifh.so*", "libmpi_usempi*.so*"};
-  for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++)
-    if (is_like(patterns[i], file_of(name))) return true;
-  return false;
-}

@@ -25,7 +25,4 @@ const char *tm_policy_shared(const char *name);
  * all ranks share may use it, too. */
 bool tm_policy_is_language(const char *name);
 
-/** @return whether it belongs to an MPI library that has another binary interface. */
-bool tm_policy_is_other_mpi(const char *name);
-
 #endif

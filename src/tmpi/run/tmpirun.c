@@ -17,6 +17,7 @@
 #include "tmpi/loader/policy.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
+#include "tmpi/run/audited.h"
 #include "tmpi/run/foreign_options.h"
 #include "tmpi/run/hosts.h"
 #include "tmpi/run/joined.h"
@@ -413,6 +414,9 @@ int main(int argc, char **argv) {
                                  settings.check, settings.report};
   if (!tm_joined_start(&asked, &settings.joined)) return 1;
   choose_stack(settings.joined.local);
-  if (settings.ranks > 1) setenv(TM_JOB, "1", 1); /* for programs that ranks start */
+  if (settings.ranks > 1) { /* for programs that ranks start */
+    setenv(TM_JOB, "1", 1);
+    tm_audited_start();
+  }
   return run(&settings);
 }

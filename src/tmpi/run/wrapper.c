@@ -11,7 +11,9 @@
 
 #include "os/map.h"
 #include "tmpi/env/launch.h"
+#include "tmpi/env/other_mpi.h"
 #include "tmpi/loader/image.h"
+#include "tmpi/run/audited.h"
 #include "tmpi/run/wrapped.h"
 
 /* libmpi_abi asks for it, and so knows that the process is tmpirun. */
@@ -49,9 +51,8 @@ static bool asks_for_one(const struct tm_image *image, const char *const *names)
 static bool is_shell(const char *path) {
   static const char *const shells[] = {"sh",  "bash",  "dash", "zsh",
                                        "ksh", "ksh93", "mksh", "busybox"};
-  const char *slash = strrchr(path, '/'), *file = slash != NULL ? slash + 1 : path;
   for (size_t i = 0; i < sizeof shells / sizeof shells[0]; i++)
-    if (strcmp(file, shells[i]) == 0) return true;
+    if (strcmp(tm_file_name(path), shells[i]) == 0) return true;
   return false;
 }
 
@@ -160,17 +161,33 @@ static char *launch_words(const struct tm_wrapper_options *options) {
   return NULL;
 }
 
+/* R's commands are such a wrapper: a script would run once, and its packages would load MPI too
+ * late. @return false, after a message. */
+static bool may_run_once(const char *path, int ranks) {
+  const char *name = tm_file_name(path);
+  if (ranks == 1 || (strcmp(name, "R") != 0 && strcmp(name, "Rscript") != 0)) return true;
+  fprintf(stderr,
+          "tmpirun: cannot run '%s' as %d ranks: it starts R as another program, which would run "
+          "once (name that: R_HOME=$(R RHOME) tmpirun -n %d $(R RHOME)/bin/exec/R --no-restore "
+          "--no-echo -f FILE; a script that starts MPI programs: tmpirun -n %d env %s)\n",
+          path, ranks, ranks, ranks, name);
+  return false;
+}
+
 /* @return false, after a message; otherwise not at all. */
 static bool start(const char *path, char *const *command,
                   const struct tm_wrapper_options *options) {
-  char *words = launch_words(options);
-  if (words == NULL || setenv(TM_LAUNCH, words, 1) != 0) {
+  char *words = launch_words(options), ranks[12];
+  if (!may_run_once(path, options->ranks)) return false;
+  snprintf(ranks, sizeof ranks, "%d", options->ranks);
+  if (words == NULL || setenv(TM_LAUNCH, words, 1) != 0 || setenv(TM_RANKS, ranks, 1) != 0) {
     fprintf(stderr,
             "tmpirun: '%s' starts other programs, which cannot be given ranks: no memory, or no "
             "/proc (name the MPI program itself)\n",
             path);
     return false;
   }
+  tm_audited_start();
   if (options->ranks > 1) tm_wrapped_run(path, command, options->ranks);
   execv(path, command);
   fprintf(stderr, "tmpirun: cannot run '%s': %s (check the file)\n", path, strerror(errno));

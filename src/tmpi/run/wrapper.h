@@ -6,7 +6,7 @@
  * Such a command runs once, as a process, for which tmpirun waits (wrapped.h). Its environment says
  * with which options tmpirun was called (TM_LAUNCH). libmpi_abi finds that in the MPI program that
  * the command starts, before main(), and replaces the process by tmpirun with these options
- * (env/launched.c).
+ * (env/launched.c). A program of another MPI in there is refused (audited.h).
  *
  * Rejected: the command as ranks (exec() would replace all of them, and its children would each be
  * rank 0 of 1), a process of the command for each rank (nothing joins the programs they start).
