@@ -48,7 +48,7 @@ static void fill(void) {
       tm_override_children,    tm_override_environment, tm_override_streams, tm_override_unlocked,
       tm_override_carried,     tm_override_locales,     tm_override_zone,    tm_override_timers,
       tm_override_descriptors, tm_override_mappings,    tm_override_wide,    tm_override_number,
-      tm_override_forks,       tm_override_actions};
+      tm_override_forks,       tm_override_actions,     tm_override_cleanups};
   int count = 0;
   for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
     for (const struct tm_override *row = tables[i]; row->name != NULL; row++) {

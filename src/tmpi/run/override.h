@@ -24,6 +24,7 @@ struct tm_override {
 extern const struct tm_override tm_override_ending[];   /* ending.c */
 extern const struct tm_override tm_override_threads[];  /* threads.c */
 extern const struct tm_override tm_override_keys[];     /* keys.c */
+extern const struct tm_override tm_override_cleanups[]; /* cleanups.c */
 extern const struct tm_override tm_override_locks[];    /* locks.c */
 extern const struct tm_override tm_override_blocking[]; /* blocking.c */
 extern const struct tm_override tm_override_waiting[];  /* waiting.c */

@@ -62,6 +62,10 @@ struct tm_process {
   int robust_held;            /* [rank] robust mutexes that the rank's own thread holds */
   uint32_t pthreads;          /* [atomic] that the rank has made and that have not ended: awaited */
   struct tm_signals *signals; /* [atomic] signals.c; NULL: the rank has changed nothing */
+
+  /* [rank] cleanups.c, of its own thread. NULL: nothing is registered; it has not begun to end */
+  __pthread_unwind_buf_t *cleanups;
+  struct _Unwind_Exception *unwinding;
 };
 
 /** @return the calling thread's, NULL: it belongs to no rank. */
@@ -114,6 +118,9 @@ int tm_report_failure(int rank);
 /** rank_end.c: the rank's own thread, which calls this, ends before its rank: its handlers of
  * at_thread_exit run. */
 void tm_process_end_thread(struct tm_process *process);
+
+/** cleanups.c: pthread_exit() of the rank's own thread, which calls this. */
+void tm_process_exit_thread(struct tm_process *process) __attribute__((noreturn));
 
 /** Ends the calling thread's rank. */
 void tm_process_exit(struct tm_process *process, int status, enum tm_end how)

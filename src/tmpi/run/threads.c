@@ -219,18 +219,9 @@ static int detach_c11(thrd_t thread) {
   return detach_pthread(thread) == 0 ? thrd_success : thrd_error;
 }
 
-/* The rank's own thread is libmltp's: libc's pthread_exit() would take its VP away. The rank ends
- * with its last pthread, by status 0. */
-__attribute__((noreturn)) static void end_own_thread(struct tm_process *process) {
-  tm_process_end_thread(process);
-  tm_values_end();
-  mltp_await(&process->pthreads, 0, NULL);
-  tm_process_exit(process, 0, TM_ORDERLY);
-}
-
 static void exit_pthread(void *result) {
   struct tm_process *process = tm_process_self();
-  if (process != NULL && process->thread == mltp_self()) end_own_thread(process);
+  if (process != NULL && process->thread == mltp_self()) tm_process_exit_thread(process);
   os_pthread_exit(result);
 }
 
