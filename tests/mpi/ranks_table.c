@@ -225,7 +225,7 @@ static const struct row rows[] = {
     {"record locks", change_lock, see_lock, YES, "mpi.files"},
     {"/proc/self/exe", change_exe, see_exe, YES, "mpi.owned"},
     {"process number", change_number, see_number, NO, "mpi.numbered"},
-    {"other descriptors", change_descriptor, see_descriptor, NO, ""},
+    {"other descriptors", change_descriptor, see_descriptor, NO, "mpi.owners"},
     {"mappings at a fixed address", change_mapping, see_mapping, NO, "mpi.mappings"},
     {"limits", change_limit, see_limit, NO, ""},
     {"CPU time: clock(), getrusage()", change_time, see_time, NO, ""},

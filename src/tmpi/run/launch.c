@@ -218,6 +218,7 @@ int tm_launch(const struct tm_parts *parts) {
   bool watched = tm_program_is_watched();
   if (watched && !tm_program_place(tm_the_program, tm_job.first, ranks, false)) tm_job_abort(1);
   tm_program_publish(tm_the_program, watched);
+  tm_owners_begin();
   uint64_t next = os_now() + PROGRESS_NS;
   for (int i = tm_job.first; i < end; i++) {
     int started = i - tm_job.first, count = end - i < PLACED_TOGETHER ? end - i : PLACED_TOGETHER;

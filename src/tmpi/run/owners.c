@@ -6,6 +6,8 @@
  */
 #include "tmpi/run/owners.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -16,27 +18,60 @@
 enum { MOST = 1 << 20 /* descriptors from here on have no owner */ };
 
 static uint32_t *owners; /* [atomic] each: the rank and 1, 0: none. NULL: there is one rank */
+static uint32_t *counts; /* [atomic] of each rank: how many it has */
 static uint32_t end;     /* [atomic] no descriptor from here on has an owner */
+static int first_free;   /* [const] tmpirun and its parent have made all below it */
 
-bool tm_owners_start(void) {
+bool tm_owners_start(int ranks) {
   owners = calloc(MOST, sizeof *owners); /* pages that nobody writes to take no memory */
-  return owners != NULL;
+  counts = calloc((size_t)ranks, sizeof *counts);
+  return owners != NULL && counts != NULL;
+}
+
+void tm_owners_begin(void) {
+  if (owners == NULL) return;
+  first_free = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  if (first_free >= 0) close(first_free);
 }
 
 /* Those below have owners of their own: streams.c. */
 static bool is_known(int fd) { return owners != NULL && fd > STDERR_FILENO && fd < MOST; }
+
+static void set_owner(int fd, uint32_t owner) {
+  uint32_t before = mt_load_relaxed(&owners[fd]);
+  while (!mt_cas_relaxed(&owners[fd], &before, owner)) continue;
+  if (before == owner) return;
+  if (before != 0) mt_add_relaxed(&counts[before - 1], -1U);
+  if (owner != 0) mt_add_relaxed(&counts[owner - 1], 1);
+}
 
 int tm_owner_note(int fd) {
   int rank = tm_rank_number();
   if (!is_known(fd) || rank < 0) return fd;
   uint32_t seen = mt_load_relaxed(&end), next = (uint32_t)fd + 1;
   while (seen < next && !mt_cas_relaxed(&end, &seen, next)) continue;
-  mt_store_relaxed(&owners[fd], (uint32_t)rank + 1);
+  set_owner(fd, (uint32_t)rank + 1);
   return fd;
 }
 
 void tm_owner_forget(int fd) {
-  if (is_known(fd)) mt_store_relaxed(&owners[fd], 0);
+  if (is_known(fd)) set_owner(fd, 0);
+}
+
+/* What tmpirun was started with is no such descriptor: exec() would have closed it. */
+static bool is_of_tmpirun(int fd, int flags) {
+  return fd < first_free && (flags & FD_CLOEXEC) != 0;
+}
+
+int tm_owner_other(int fd) {
+  int rank = tm_rank_number();
+  if (!is_known(fd) || rank < 0) return TM_OWNER_NONE;
+  uint32_t owner = mt_load_relaxed(&owners[fd]);
+  if (owner == (uint32_t)rank + 1 || (owner == 0 && fd >= first_free)) return TM_OWNER_NONE;
+  int flags = fcntl(fd, F_GETFD); /* a library that ranks share may have closed it */
+  if (flags < 0) return TM_OWNER_NONE;
+  if (owner != 0) return (int)owner - 1;
+  return is_of_tmpirun(fd, flags) ? TM_OWNER_TMPIRUN : TM_OWNER_NONE;
 }
 
 /* @return the first descriptor from fd on that another rank has made; -1: there is none. */
@@ -51,6 +86,37 @@ static int next_of_others(int fd, int rank) {
 
 void tm_owners_close_others(int rank) {
   for (int fd = 0; (fd = next_of_others(fd, rank)) >= 0; fd++) close(fd);
+}
+
+/* @return the first descriptor from fd on that a rank has made; -1: there is none. */
+static int next_of(int rank, int fd) {
+  int most = mt_load_relaxed(&counts[rank]) != 0 ? (int)mt_load_relaxed(&end) : 0;
+  for (; fd < most; fd++)
+    if (mt_load_relaxed(&owners[fd]) == (uint32_t)rank + 1) return fd;
+  return -1;
+}
+
+void tm_owners_close_own(unsigned first, unsigned last, bool on_exec) {
+  int rank = tm_rank_number();
+  if (owners == NULL || rank < 0 || first >= MOST) return;
+  for (int fd = (int)first; (fd = next_of(rank, fd)) >= 0 && (unsigned)fd <= last; fd++) {
+    if (on_exec) {
+      fcntl(fd, F_SETFD, FD_CLOEXEC);
+      continue;
+    }
+    tm_owner_forget(fd);
+    close(fd);
+  }
+}
+
+void tm_owners_end(int rank) {
+  if (owners == NULL || next_of(rank, 0) < 0) return;
+  int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  for (int fd = 0; null >= 0 && (fd = next_of(rank, fd)) >= 0; fd++) {
+    tm_owner_forget(fd);
+    if (fcntl(fd, F_GETFD) >= 0) dup3(null, fd, O_CLOEXEC);
+  }
+  if (null >= 0) close(null);
 }
 
 int tm_owners_spawn(posix_spawn_file_actions_t *actions) {

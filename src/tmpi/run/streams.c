@@ -13,9 +13,11 @@
  */
 #include "tmpi/run/streams.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <mltp/mltp.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -91,7 +93,8 @@ bool tm_streams_start(const struct tm_program *program) {
   own = malloc((size_t)program->ranks * sizeof *own);
   bool any = closes_and_makes(program->images[0]) || getenv(TM_PYTHON) != NULL;
   for (int i = 0; i < program->image_count; i++) any |= redirects(program->images[i]);
-  if (own == NULL || !tm_owners_start() || (any && !tm_output_route(program->ranks))) {
+  if (own == NULL || !tm_owners_start(program->ranks) ||
+      (any && !tm_output_route(program->ranks))) {
     fputs("tmpirun: no memory for the streams of ranks (fewer ranks)\n", stderr);
     return false;
   }
@@ -182,6 +185,7 @@ void tm_streams_end(int rank) {
     if (old >= 0) close_own(old);
     own[rank].stream[fd] = NULL;
   }
+  tm_owners_end(rank);
 }
 
 /* Ends the job, if what the rank prints would not follow its descriptor. */
@@ -283,40 +287,43 @@ static int close_number(int fd) {
 }
 
 static int close_rank(int fd) {
-  return own != NULL && is_standard(fd) && is_shared() ? close_number(fd) : close_own(fd);
+  if (own != NULL && is_standard(fd) && is_shared()) return close_number(fd);
+  if (tm_owner_other(fd) == TM_OWNER_NONE) return close_own(fd);
+  errno = EBADF;
+  return -1;
 }
 
-/* tmpirun does not know which of the others are the caller's. */
-static void warn_kept(const char *call) {
-  static uint32_t warned;
-  if (mt_or_relaxed(&warned, 1) != 0) return; /* relaxed: a mark alone */
-  fprintf(stderr,
-          "tmpirun: rank %d: %s() closes descriptors from 0 to 2 only: others may be those of "
-          "another rank (close them one by one, or in a child of fork())\n",
-          tm_rank_number(), call);
-}
-
-/* @return 0: for calls that fail only if their arguments are wrong. */
-static int close_standard(unsigned first, unsigned last, const char *call) {
+/* Those of the rank. What tmpirun was started with stays, for the other ranks. */
+static void close_several(unsigned first, unsigned last) {
   for (int fd = 0; fd < NUMBERS; fd++)
     if ((unsigned)fd >= first && (unsigned)fd <= last) close_number(fd);
-  if (last >= NUMBERS) warn_kept(call);
-  return 0;
+  tm_owners_close_own(first, last, false);
 }
 
 static void closefrom_rank(int first) {
   if (own == NULL || !is_shared())
     closefrom(first);
   else
-    close_standard(first < 0 ? 0 : (unsigned)first, UINT_MAX, "closefrom");
+    close_several(first < 0 ? 0 : (unsigned)first, UINT_MAX);
 }
 
 /* A VP with descriptors of its own would give them to other ranks. */
 static int close_range_rank(unsigned first, unsigned last, int flags) {
   if (own == NULL || !is_shared()) return close_range(first, last, flags);
   flags &= ~(int)CLOSE_RANGE_UNSHARE;
-  return flags != 0 || first > last ? close_range(first, last, flags)
-                                    : close_standard(first, last, "close_range");
+  if (first > last || (flags & ~(int)CLOSE_RANGE_CLOEXEC) != 0)
+    return close_range(first, last, flags); /* it fails */
+  if (flags == 0)
+    close_several(first, last);
+  else
+    tm_owners_close_own(first, last, true);
+  return 0;
+}
+
+/* It closes the descriptor that fdopendir() was given. */
+static int closedir_rank(DIR *folder) {
+  if (folder != NULL) tm_owner_forget(dirfd(folder));
+  return closedir(folder);
 }
 
 static int fclose_rank(FILE *stream) {
@@ -340,17 +347,51 @@ static int dup_rank(int fd) {
   return tm_streams_give(fcntl(tm_streams_meant(fd), F_DUPFD, 0), 0, "dup");
 }
 
+static void report_taken(int to, int other, const char *call) {
+  char who[24] = "tmpirun";
+  if (other != TM_OWNER_TMPIRUN) snprintf(who, sizeof who, "rank %d", other);
+  fprintf(stderr,
+          "tmpirun: rank %d: %s() onto descriptor %d, which %s has: all ranks share their "
+          "descriptors, so the call fails (let dup() choose the number)\n",
+          tm_rank_number(), call, to, who);
+}
+
+/* A number that is free is taken by fcntl(), since another rank may get it meanwhile.
+ * @return as dup3(); -1 with *other: the number is not the rank's. */
+static int try_copy(int from, int to, int flags, int *other) {
+  *other = tm_owner_other(to);
+  if (*other != TM_OWNER_NONE) return -1;
+  if (to < 0 || (flags & ~O_CLOEXEC) != 0 || fcntl(to, F_GETFD) >= 0) return dup3(from, to, flags);
+  int made = fcntl(from, flags != 0 ? F_DUPFD_CLOEXEC : F_DUPFD, to);
+  return made >= 0 || errno != EINVAL ? made : dup3(from, to, flags); /* beyond the limit */
+}
+
+static int copy_to(int from, int to, int flags, const char *call) {
+  static mltp_lock_t lock = MLTP_LOCK_INIT; /* of two ranks that want one number */
+  int made, other;
+  mltp_lock(&lock);
+  while ((made = try_copy(from, to, flags, &other)) >= 0 && made != to) close(made);
+  int error = other != TM_OWNER_NONE ? EBUSY : errno;
+  tm_owner_note(made);
+  mltp_unlock(&lock);
+  if (other != TM_OWNER_NONE) report_taken(to, other, call);
+  if (made < 0) tm_set_errno(error);
+  return made;
+}
+
 static int dup2_rank(int from, int to) {
-  if (from == to && is_standard(to)) return fcntl(tm_streams_meant(to), F_GETFD) < 0 ? -1 : to;
+  if (from == to) return fcntl(tm_streams_meant(to), F_GETFD) < 0 ? -1 : to;
   if (is_own(to)) return redirect(from, to, "dup2");
   if (to == STDIN_FILENO && is_shared()) warn_redirected("dup2");
-  return tm_owner_note(dup2(tm_streams_meant(from), to));
+  return is_shared() ? copy_to(tm_streams_meant(from), to, 0, "dup2")
+                     : dup2(tm_streams_meant(from), to);
 }
 
 static int dup3_rank(int from, int to, int flags) {
   if (is_own(to) && from != to) return redirect(from, to, "dup3");
   if (to == STDIN_FILENO && is_shared()) warn_redirected("dup3");
-  return tm_owner_note(dup3(tm_streams_meant(from), to, flags));
+  return is_shared() && from != to ? copy_to(tm_streams_meant(from), to, flags, "dup3")
+                                   : dup3(tm_streams_meant(from), to, flags);
 }
 
 static int open_flags(const char *mode) {
@@ -451,6 +492,7 @@ const struct tm_override tm_override_streams[] = {
     {"closefrom", (tm_any *)closefrom_rank},
     {"close_range", (tm_any *)close_range_rank},
     {"fclose", (tm_any *)fclose_rank},
+    {"closedir", (tm_any *)closedir_rank},
     {"dup", (tm_any *)dup_rank},
     {"dup2", (tm_any *)dup2_rank},
     {"dup3", (tm_any *)dup3_rank},
