@@ -78,6 +78,34 @@ static void moved_ones_leave(int rank) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* A mapping is not moved onto another rank's. Its new place is its rank's, and so is its old one if
+ * it stays. */
+static void moves_onto_others_fail(int rank) {
+  enum { FLAGS = MREMAP_MAYMOVE | MREMAP_FIXED };
+  char *at = fixed + (size_t)2000 * PAGES * PAGE, *to = at + (1 << 24), *stays = at + (2 << 24),
+       *own;
+  if (rank == 0) {
+    CHECK(map_at(at, 2) == at && map_at(stays, 1) == stays);
+    at[PAGE] = 1;
+    CHECK(mremap(stays, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, NULL) != MAP_FAILED);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 1) {
+    own = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    *own = 2;
+    errno = 0;
+    CHECK(mremap(own, PAGE, PAGE, FLAGS, at + PAGE) == MAP_FAILED && errno == EEXIST && *own == 2);
+    CHECK(mremap(own, PAGE, PAGE, FLAGS, at + 1) == MAP_FAILED && errno == EINVAL);
+    CHECK(mremap(own, PAGE, PAGE, FLAGS, to) == to && *to == 2 && is_refused(stays, 1));
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) {
+    CHECK(at[PAGE] == 1 && is_refused(to, 1));
+    CHECK(mremap(at, PAGE, PAGE, FLAGS, at + PAGE) == at + PAGE && at[PAGE] == 0);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /* Maps a guard of its own at the end of its stack, as interpreters of Java do. */
 static void *guard_stack(void *result) {
   pthread_attr_t attributes;
@@ -138,6 +166,7 @@ int main(int argc, char **argv) {
   holes_are_free(rank);
   for (int i = 0; i < 100; i++) own_reservations_work();
   moved_ones_leave(rank);
+  moves_onto_others_fail(rank);
   stacks_are_used_again(rank, size);
   addresses_come_again(rank);
   bad_calls_fail();

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Mappings at a fixed address. All ranks have one address space, so MAP_FIXED would silently
- * replace what another rank has mapped there. Such a call fails with EEXIST, as it would with
+ * Mappings at a fixed address. All ranks have one address space, so MAP_FIXED or MREMAP_FIXED would
+ * silently replace what another rank has mapped there. Such a call fails with EEXIST, as with
  * MAP_FIXED_NOREPLACE, after a message. A rank may map over what it has mapped itself.
  *
- * The table has the ranges that ranks have mapped by MAP_FIXED. They do not overlap, and are
+ * The table has the ranges that ranks have mapped so. They do not overlap, and are
  * sorted. A rank that unmaps a range gives it free for others. Mappings whose address the kernel
  * chose are not in it: it chooses none that is in use.
  *
@@ -70,9 +70,9 @@ static int find_other(struct range wanted) {
   return -1;
 }
 
-/* Makes room for two ranges more. @return false: no memory. */
+/* Makes room for three ranges more. @return false: no memory. */
 static bool reserve(void) {
-  if (count + 2 <= room) return true;
+  if (count + 3 <= room) return true;
   size_t more = room != 0 ? 2 * room : 16;
   struct range *grown = realloc(ranges, more * sizeof *grown);
   if (grown == NULL) return false;
@@ -134,6 +134,13 @@ void tm_mappings_start_pthread(void) {
   pthread_attr_destroy(&attributes);
 }
 
+static void report(int rank, const char *call, uintptr_t at, int other) {
+  fprintf(stderr,
+          "tmpi: rank %d: %s at %p, where rank %d has mapped memory: all ranks have one address "
+          "space, so the call fails (let the kernel choose the address)\n",
+          rank, call, (void *)at, other);
+}
+
 /* @return 0 or an errno value, with *at. */
 static int map_fixed(void **at, size_t bytes, int protection, int flags, int fd, off_t offset) {
   struct range wanted = range_of(*at, bytes, tm_rank_number());
@@ -151,10 +158,7 @@ static int map_fixed(void **at, size_t bytes, int protection, int flags, int fd,
     add(wanted);
   mltp_unlock(&lock);
   if (other >= 0 && (flags & MAP_FIXED) != 0)
-    fprintf(stderr,
-            "tmpi: rank %d: mmap: MAP_FIXED at %p, where rank %d has mapped memory: all ranks have "
-            "one address space, so the call fails (let the kernel choose the address)\n",
-            wanted.rank, (void *)wanted.start, other);
+    report(wanted.rank, "mmap: MAP_FIXED", wanted.start, other);
   return error;
 }
 
@@ -185,24 +189,51 @@ static int munmap_rank(void *address, size_t bytes) {
   return result;
 }
 
-/* The old range is unmapped, or stays where it is. */
+struct move {
+  void *from, *to; /* to: with MREMAP_FIXED */
+  size_t old_bytes, bytes;
+  int flags;
+};
+
+/* The lock is held, and there is room for three ranges. */
+static void note_move(const struct move *move, const void *result) {
+  struct range old = range_of(move->from, move->old_bytes, 0);
+  struct range moved = range_of(result, move->bytes, tm_rank_number());
+  if ((move->flags & MREMAP_DONTUNMAP) == 0) cut(old.start, old.end);
+  if ((move->flags & MREMAP_FIXED) != 0)
+    add(moved);
+  else
+    cut(moved.start, moved.end);
+}
+
+/* @return MAP_FAILED, with *error. */
+static void *move_range(const struct move *move, int *other, int *error) {
+  struct range wanted = range_of(move->to, move->bytes, tm_rank_number());
+  bool fixed = (move->flags & MREMAP_FIXED) != 0 && wanted.start % page_size() == 0;
+  if (fixed) mt_store_relaxed(&ever_fixed, true); /* relaxed: see may_be_listed() */
+  *other = fixed ? find_other(wanted) : -1;
+  bool noted = (fixed || count > 0) && *other < 0 && reserve();
+  *error = *other >= 0 ? EEXIST : ENOMEM;
+  if (*other >= 0 || (fixed && !noted)) return MAP_FAILED;
+  void *result = mremap(move->from, move->old_bytes, move->bytes, move->flags, move->to);
+  *error = errno;
+  if (result != MAP_FAILED && result != move->from && noted) note_move(move, result);
+  return result;
+}
+
 static void *mremap_rank(void *address, size_t old_bytes, size_t bytes, int flags, ...) {
   va_list list;
   va_start(list, flags);
-  void *target = (flags & MREMAP_FIXED) != 0 ? va_arg(list, void *) : NULL;
+  bool has_target = (flags & (MREMAP_FIXED | MREMAP_DONTUNMAP)) != 0;
+  void *target = has_target ? va_arg(list, void *) : NULL;
   va_end(list);
   if (!is_shared()) return mremap(address, old_bytes, bytes, flags, target);
-  struct range range = range_of(address, old_bytes, 0);
+  const struct move move = {address, target, old_bytes, bytes, flags};
+  int other, error;
   mltp_lock(&lock);
-  bool cuts = count > 0 && reserve();
-  void *result = mremap(address, old_bytes, bytes, flags, target);
-  int error = errno;
-  if (result != MAP_FAILED && result != address && cuts) {
-    struct range moved = range_of(result, bytes, 0);
-    cut(range.start, range.end);
-    cut(moved.start, moved.end);
-  }
+  void *result = move_range(&move, &other, &error);
   mltp_unlock(&lock);
+  if (other >= 0) report(tm_rank_number(), "mremap: MREMAP_FIXED", (uintptr_t)target, other);
   if (result == MAP_FAILED) tm_set_errno(error);
   return result;
 }
