@@ -14,8 +14,11 @@ import tempfile
 import unittest
 
 TMPIRUN, PROCESS, LIBRARY = "", "", ""
-DT_STRTAB, DT_SYMTAB, DT_RELA, DT_RELASZ, DT_RELR, DT_GNU_HASH = 5, 6, 7, 8, 36, 0x6ffffef5
-PT_LOAD, PT_DYNAMIC, PT_GNU_RELRO = 1, 2, 0x6474e552
+DT_STRTAB, DT_SYMTAB, DT_RELA, DT_RELASZ, DT_STRSZ, DT_INIT, DT_FINI, DT_JMPREL = 5, 6, 7, 8, 10, 12, 13, 23
+DT_INIT_ARRAY, DT_FINI_ARRAY, DT_RELR, DT_GNU_HASH, DT_VERSYM, DT_VERNEED = 25, 26, 36, 0x6ffffef5, 0x6ffffff0, 0x6ffffffe
+PT_LOAD, PT_DYNAMIC, PT_TLS, PT_GNU_EH_FRAME, PT_GNU_RELRO = 1, 2, 7, 0x6474e550, 0x6474e552
+OFFSET, ADDRESS, FILE_SIZE, SIZE, ALIGN = 8, 16, 32, 40, 48  # places in a program header
+PAGE = 4096
 COPY, GLOB_DAT = 5, 6  # R_X86_64_
 
 
@@ -285,6 +288,98 @@ class Refused(Programs):
         result = self.run_it(PROCESS, "--wait=long")
         self.assertEqual(result.returncode, 2)
         self.assertRegex(result.stderr, "--wait: 'long' is none of conscious, spin, spin:US, park")
+
+
+class Damaged(Programs):
+    """Headers and tables that no linker makes: what tmpirun says, and that it says it before a rank runs."""
+    FAR = 1 << 40  # no program is that large
+
+    def setUp(self):
+        super().setUp()
+        self.good = self.build("good", "_Thread_local int own = 3; int main(void) { return own - 3; }").read_bytes()
+
+    def damaged(self, *changes):
+        """The program with other values: (format, place in the file, value)."""
+        data = bytearray(self.good)
+        for form, at, value in changes:
+            struct.pack_into(form, data, at, value)
+        program = self.folder / "damaged"
+        program.write_bytes(data)
+        program.chmod(0o755)
+        return program
+
+    def each(self, why, *changes):
+        for change in changes:
+            with self.subTest(why, change=change):
+                self.refused(self.damaged(change), why)
+
+    def word(self, at):
+        return struct.unpack_from("<Q", self.good, at)[0]
+
+    def headers(self, kind):
+        """Where the program headers of a kind are."""
+        size, count = struct.unpack_from("<HH", self.good, 54)
+        return [at for at in range(self.word(32), self.word(32) + size * count, size)
+                if struct.unpack_from("<I", self.good, at)[0] == kind]
+
+    def entries(self, *tags):
+        """Where the values of entries of the dynamic section are."""
+        start, = (self.word(at + OFFSET) for at in self.headers(PT_DYNAMIC))
+        found = {}
+        while self.word(start) != 0:
+            found.setdefault(self.word(start), start + 8)
+            start += 16
+        return [found[tag] for tag in tags if tag in found]
+
+    def test_headers(self):
+        self.each("it is not for this processor", ("B", 5, 2))  # big-endian
+        self.each("its entry lies outside of it", ("<Q", 24, self.FAR))
+        self.each("its program headers cannot be read", ("<Q", 32, len(self.good)), ("<H", 54, 57), ("<H", 56, 65))
+
+    def test_segments(self):
+        loads = self.headers(PT_LOAD)
+        first, last = loads[0], loads[-1]
+        self.each("a segment lies outside of it", *(("<Q", last + field, value) for field, value in (
+            (FILE_SIZE, self.word(last + SIZE) + 1), (SIZE, self.FAR), (OFFSET, self.word(last + OFFSET) + (1 << 30)),
+            (ADDRESS, self.word(last + ADDRESS) + self.FAR), (ADDRESS, self.word(last + ADDRESS) + 8),
+            (ADDRESS, self.word(last + ADDRESS) % PAGE))))
+        self.refused(self.damaged(*(("<Q", last + field, 1 << 30) for field in (FILE_SIZE, SIZE))), "a segment lies outside of it")
+        self.each("its alignment makes no sense", ("<Q", last + ALIGN, 3 * PAGE), ("<Q", last + ALIGN, 2 * self.FAR))
+        self.each("it was linked for a fixed address", ("<Q", first + ADDRESS, PAGE))
+        self.refused(self.damaged(*(("<I", at, 0) for at in loads)), "it has nothing to load")
+        self.refused(self.damaged(("<I", self.headers(PT_DYNAMIC)[0], 0)), "it is statically linked")
+
+    def test_too_many_segments(self):
+        start, (size, count) = self.word(32), struct.unpack_from("<HH", self.good, 54)
+        end = max(self.word(at + ADDRESS) + self.word(at + SIZE) for at in self.headers(PT_LOAD))
+        empty = [struct.pack("<IIQQQQQQ", PT_LOAD, 4, 0, (end // PAGE + 1 + i) * PAGE, 0, 0, 0, PAGE) for i in range(16)]
+        program = self.damaged(("<Q", 32, len(self.good)), ("<H", 56, count + len(empty)))
+        with program.open("ab") as file:
+            file.write(self.good[start:start + size * count] + b"".join(empty))
+        self.refused(program, "the file is damaged: too many segments")
+
+    def test_nothing_behind_the_last_segment(self):
+        """Neither sections nor their headers are needed."""
+        end = max(self.word(at + OFFSET) + self.word(at + FILE_SIZE) for at in self.headers(PT_LOAD))
+        program = self.damaged()
+        program.write_bytes(self.good[:end])
+        self.runs(program)
+
+    def test_tables(self):
+        self.each("a table lies outside of it",
+                  *(("<Q", self.headers(kind)[0] + ADDRESS, self.FAR) for kind in (PT_DYNAMIC, PT_TLS, PT_GNU_EH_FRAME)),
+                  *(("<Q", at, self.FAR) for at in self.entries(DT_STRTAB, DT_STRSZ, DT_RELA, DT_RELASZ, DT_JMPREL, DT_INIT, DT_FINI,
+                                                                DT_INIT_ARRAY, DT_FINI_ARRAY, DT_VERSYM)),
+                  *(("<Q", at, self.word(at) + 1) for at in self.entries(DT_RELA, DT_INIT_ARRAY, DT_VERSYM)))
+        self.each("its table of symbols lies outside of it", *(("<Q", at, self.FAR) for at in self.entries(DT_SYMTAB, DT_GNU_HASH)),
+                  *(("<Q", at, self.word(at) + 4) for at in self.entries(DT_SYMTAB)))
+        self.each("its table of versions lies outside of it", *(("<Q", at, self.FAR) for at in self.entries(DT_VERNEED)))
+
+    def test_thread_locals(self):
+        at, = self.headers(PT_TLS)
+        self.each("its thread-locals make no sense", ("<Q", at + SIZE, self.word(at + FILE_SIZE) - 1), ("<Q", at + SIZE, (1 << 32) + 1),
+                  ("<Q", at + ALIGN, 3), ("<Q", at + ALIGN, 1 << 31))
+        self.runs(self.damaged(("<Q", at + ALIGN, 0)))
 
 
 class Ends(Programs):
