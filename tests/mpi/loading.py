@@ -4,8 +4,10 @@
 
 usage: loading.py TMPIRUN PROCESS LIBRARY, as built.py
 """
+import os
 import pathlib
 import shutil
+import subprocess
 import sys
 import unittest
 
@@ -130,6 +132,25 @@ class Found(Loading):
         self.runs(program)
         status, shared = self.report(program)
         self.assertEqual((status, len([name for name in shared if "again" in name or "counter" in name])), (0, 1))
+
+    def test_the_cache_of_the_system(self):
+        """A library may be in a folder of which only the cache of ldconfig(8) knows; it is the first entry there."""
+        hidden, cache, folders = self.folder / "hidden", self.folder / "cache", self.folder / "folders"
+        hidden.mkdir()
+        self.shared_object("z99999999", COUNTER).rename(hidden / "libz99999999.so")
+        program = self.build("cached", COUNTS, f"-L{hidden}", "-lz99999999")
+        folders.write_text(f"{hidden}\ninclude /etc/ld.so.conf\n")
+        made = subprocess.run(["/sbin/ldconfig", "-X", "-C", cache, "-f", folders], check=False, capture_output=True, text=True)
+        self.assertEqual(made.returncode, 0, made)
+        listed = subprocess.run(["/sbin/ldconfig", "-p", "-C", cache], check=True, capture_output=True, text=True).stdout
+        self.assertIn("libz99999999.so", listed.splitlines()[1])
+        self.runs(program, status=1)
+        rights = [] if os.geteuid() == 0 else ["--map-root-user"]
+        space = ["unshare", *rights, "--mount", "sh", "-c", 'mount --bind "$0" /etc/ld.so.cache && exec "$@"', cache]
+        if subprocess.run([*space, "true"], check=False, capture_output=True).returncode != 0:
+            self.skipTest("no namespace of mounts")
+        result = subprocess.run([*space, built.TMPIRUN, "-n", "2", program], check=False, capture_output=True, text=True)
+        self.assertEqual((result.returncode, result.stderr), (0, ""), result)
 
     def test_paths(self):
         """$ORIGIN anywhere in a path; LD_LIBRARY_PATH before DT_RUNPATH; DT_RPATH counts for libraries' needs."""
