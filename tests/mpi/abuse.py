@@ -70,6 +70,18 @@ class Ends(unittest.TestCase):
         self.ends("bad-buffer", -11, "rank 1 crashed: SIGSEGV at address 0x8",
                   r"#\d+ +abuse\.c:\d+ \((bad_buffer|main)\)", "--check looks")
 
+    def test_crash_whose_frames_cannot_be_printed(self):
+        """Where no child may be made to read its lines, the message says how to find the line."""
+        refused = environments.refuse(environments.numbers()["clone"], environments.EPERM)
+        for how, place in (("segv", "in write_to at"), ("bad-buffer", r"in a library that was called (?:in \w+ )?at")):
+            result = subprocess.run([TMPIRUN, "-n", "4", PROGRAM, how], capture_output=True, text=True, check=False, preexec_fn=refused)
+            if result.returncode == 1:
+                self.skipTest("threads cannot be made without this call")
+            self.assertEqual(result.returncode, -11, result)
+            said = rf"tmpirun: rank 1 was {place} (0x[0-9a-f]+) of '(.*)' \(its line: addr2line -f -e '\2' \1\)\n"
+            self.assertRegex(result.stderr, said)
+            self.assertEqual("--check looks" in result.stderr, how == "bad-buffer", result)
+
     @unittest.skipIf(os.environ.get("MLTP_GUARD") == "canary", "stacks have no guards")
     def test_stack_overflow_names_the_rank(self):
         result = run(PROGRAM, "overflow")

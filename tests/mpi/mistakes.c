@@ -264,6 +264,10 @@ static void wrong_type(int count) {
 static void wrong_type_small(void) { wrong_type(2); }
 static void wrong_type_large(void) { wrong_type(MANY); }
 
+static void wrong_type_often(void) {
+  for (int i = 0; i < 120; i++) wrong_type(2);
+}
+
 static void too_long(void) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   if (rank == 0) MPI_Send(values, 3, MPI_INT, 1, 0, MPI_COMM_WORLD);
@@ -439,6 +443,7 @@ static const struct {
     {"same-data", same_data},
     {"wrong-type-small", wrong_type_small},
     {"wrong-type-large", wrong_type_large},
+    {"wrong-type-often", wrong_type_often},
     {"too-long", too_long},
     {"leaks", leaks},
     {"only-leaks", only_leaks},

@@ -202,6 +202,10 @@ class Checked(Mistakes):
             self.found(how, f"rank 1 receives {count} MPI_FLOAT from rank 0 of MPI_COMM_WORLD, which sent {count}"
                        " MPI_INT \\(tag 7\\)")
 
+    def test_findings_without_end(self):
+        said = self.found("wrong-type-often", "check: further findings are counted only\n", "has found 120 mistakes")
+        self.assertEqual((said.count("which sent 2 MPI_INT"), said.count("further findings")), (100, 1))
+
     def test_truncation(self):
         self.found("too-long", "rank 1: MPI_Recv\\(2 MPI_INT, rank 0, tag 0\\) at .* longer than there is room")
 
