@@ -283,13 +283,13 @@ contains
     call check(bytes == 4, 'PMPI_SIZEOF')
   end subroutine test_sizes
 
-  ! A spawned rank sends its argument to rank 0 of its parents, and ends.
+  ! A spawned rank sends its last argument to rank 0 of its parents, and ends.
   subroutine be_spawned()
     integer :: parents
     character(len=8) :: word
     call MPI_Comm_get_parent(parents, error)
     if (parents == MPI_COMM_NULL) return
-    call get_command_argument(1, word)
+    call get_command_argument(command_argument_count(), word)
     call MPI_Send(word, len(word), MPI_CHARACTER, 0, 0, parents, error)
     call MPI_Comm_disconnect(parents, error)
     call MPI_Finalize(error)
@@ -308,11 +308,11 @@ contains
     call MPI_Comm_disconnect(comm, error)
   end subroutine check_spawned
 
-  ! One command and two, with an argument each.
+  ! One command and two, with an argument each; and one with many.
   subroutine test_spawned()
-    integer :: comm, codes(2)
+    integer :: comm, codes(2), i
     character(len=400) :: self(2)
-    character(len=8) :: table(2, 2)
+    character(len=8) :: table(2, 2), many(40)
     call get_command_argument(0, self(1))
     self(2) = self(1)
     table = reshape(['first   ', 'second  ', '        ', '        '], [2, 2])
@@ -326,6 +326,13 @@ contains
     call MPI_Comm_spawn_multiple(2, self, table, [1, 1], [MPI_INFO_NULL, MPI_INFO_NULL], 0, MPI_COMM_SELF, comm, codes, error)
     call check(error == MPI_SUCCESS .and. all(codes == MPI_SUCCESS), 'several commands')
     call check_spawned(comm, table(:, 1))
+    do i = 1, size(many) - 1
+      write (many(i), '(I0)') i
+    end do
+    many(size(many)) = ''
+    call MPI_Comm_spawn(self(1), many, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, comm, codes, error)
+    call check(error == MPI_SUCCESS .and. codes(1) == MPI_SUCCESS, 'many arguments')
+    call check_spawned(comm, ['39      '])
   end subroutine test_spawned
 
   ! No program of that name: both calls return an error, with all kinds of vectors.
