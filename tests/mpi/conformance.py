@@ -128,6 +128,21 @@ class OverNodes(unittest.TestCase):
         self.assertIn("| pt2pt | 2 | 1 | 2 | 0 |\n| all | 2 | 1 | 2 | 0 |", page)
         self.assertIn("| `pt2pt/alone 8 =8` | `` no verdict, status 1 `` | `` pass `` |", page)
 
+    def test_programs_are_built_again_when_what_they_use_has_changed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            at = pathlib.Path(folder)
+            for name, text in (("suite/runtests", ""), ("programs/config.status", ""), ("build/bin/tmpicc", ""), ("build/include/tmpi/mpi.h", ""),
+                               ("build/lib/tmpi/start.o", ""), ("bin/make", "#!/bin/sh\necho x >> made\n")):
+                (at / name).parent.mkdir(parents=True, exist_ok=True)
+                (at / name).write_text(text, encoding="ascii")
+            (at / "bin/make").chmod(0o755)
+            options = argparse.Namespace(work=at, path=at / "suite", bin=at / "build/bin", report=False, jobs=1)
+            for changed, times in ((None, 1), (None, 1), ("bin/tmpicc", 2), ("include/tmpi/mpi.h", 3), ("lib/tmpi/start.o", 4), (None, 4)):
+                if changed:
+                    (at / "build" / changed).write_text("changed", encoding="ascii")
+                TOOL.prepare(options, os.environ | {"PATH": f"{at}/bin:{os.environ['PATH']}"})
+                self.assertEqual((at / "programs/made").read_text(encoding="ascii"), times * "x\n", changed)
+
     def test_numbers(self):
         for word in ("2", "2x", "0x4", "2x4x", "-2x4"):
             self.assertRaises(argparse.ArgumentTypeError, TOOL.nodes_and_ranks, word)

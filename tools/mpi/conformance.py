@@ -3,8 +3,9 @@
 """Runs MPICH's test suite from sources that a user has, and writes a page of the results.
 
 PATH is a checkout of MPICH, or its folder test/mpi. The sources are copied, configured and built in --work with
-tmpicc and its siblings. Then the suite's own runtests runs each folder that its lists name, each entry at its
-own number of ranks. Folders that are done are not run again, so an interrupted run continues.
+tmpicc and its siblings. They are built again when one of these, a header or what is linked in has changed. Then the
+suite's own runtests runs each folder that its lists name, each entry at its own number of ranks. Folders that are done
+are not run again, so an interrupted run continues.
 
 Entries that the suite skips (for memory, or since the program says so) count as not passed. So do programs that
 ask whether they may spawn and then print "No Errors" without a test, as long as they may not.
@@ -18,6 +19,7 @@ import collections
 import concurrent.futures
 import dataclasses
 import datetime
+import hashlib
 import json
 import os
 import pathlib
@@ -200,10 +202,21 @@ def prepare(options, environment):
                     "MPIFC=tmpifort", "MPIF77=tmpifort", "MPIEXEC=tmpirun"]
         must([sources / "configure", *wrappers, "--enable-strictmpi", "--enable-fortran", "--enable-xfail"], log,
              cwd=programs, env=environment)
-    if not options.report:
+    kept, wanted = programs / "built-by", fingerprint(options.bin)
+    if not options.report and not (kept.exists() and kept.read_text(encoding="ascii") == wanted):
         print("conformance: building the suite", flush=True)
         call(["make", "-k", f"-j{options.jobs}"], log, cwd=programs, env=environment)  # runtests reports what fails
+        kept.write_text(wanted, encoding="ascii")
     return sources, programs
+
+
+def fingerprint(folder):
+    """@return a number of what programs are built with: tmpicc and its siblings, headers and what is linked in. make takes
+    minutes to find that nothing has changed, and tries each time to build what cannot be built."""
+    above, digest = folder.resolve().parent, hashlib.sha256()
+    for path in [*sorted(folder.glob("tmpi[cf]*")), *sorted(above.glob("include/tmpi/*")), *sorted(above.glob("lib/tmpi/*.o"))]:
+        digest.update(f"{path.name}\n".encode() + path.read_bytes())
+    return digest.hexdigest()
 
 
 def run_folder(options, environment, sources, programs, folder):
