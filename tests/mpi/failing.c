@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stands in for the library of PMIx or of UCX (nodes.py): hands each call on to the one at REAL,
- * but for the one that NODES_FAIL names (stand_in.h). That call fails for want of memory.
+ * but for the one that NODES_FAIL names (stand_in.h). That call fails for want of memory. Of the
+ * function that NODES_COUNT names the node prints at its end how often it was called.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -61,8 +62,19 @@ __attribute__((constructor)) static void open_real(void) {
     if (library == NULL || (stand_in_real[i] = dlsym(library, names[i])) == NULL) abort();
 }
 
+static long calls[COUNT]; /* [atomic] */
+
+__attribute__((destructor)) static void print_count(void) {
+  const char *counted = getenv("NODES_COUNT");
+  for (int i = 0; counted != NULL && i < COUNT; i++)
+    if (strcmp(names[i], counted) == 0) fprintf(stderr, "%ld calls of %s\n", calls[i], counted);
+}
+
 /* @return what the call returns; 0: it is handed on. */
-long stand_in_result(int number) { return stand_in_fails(names[number]) ? FAILURE : 0; }
+long stand_in_result(int number) {
+  __atomic_add_fetch(&calls[number], 1, __ATOMIC_RELAXED);
+  return stand_in_fails(names[number]) ? FAILURE : 0;
+}
 
 /* Arguments are in registers, and one more may be on the stack. */
 #define STAND_IN(name)                                                                             \

@@ -371,6 +371,27 @@ class Failing(unittest.TestCase):
                             TMPIRUN, "--timeout=600", "-n", "4", OVER_NODES, "short")
             self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "right\n", ""), result)
 
+    def sent(self, how, times):
+        """How often the nodes of a job have called UCX to send, while 16 ranks on 4 nodes made communicators."""
+        program = str(pathlib.Path(SHARED).with_name("made_over_nodes"))
+        result = launch("-n", "4", "-x", f"LD_LIBRARY_PATH={os.path.join(FAILING, 'ucx')}", "-x", "NODES_COUNT=ucp_am_send_nbx",
+                        TMPIRUN, "--timeout=600", "-n", "16", program, how, str(times))
+        self.assertEqual((result.returncode, result.stdout), (0, "right\n"), result)
+        calls = re.findall(r"(?m)^(\d+) calls of ucp_am_send_nbx$", result.stderr)
+        self.assertEqual(len(calls), 4, result)
+        return sum(map(int, calls))
+
+    def test_messages_that_make_communicators(self):
+        """One from each node to each for a split, and one to each node from the one that has the context.
+
+        When a communicator is copied, nodes meet in a barrier now and then, at most 4 times in a row.
+        """
+        times, others, barriers = 20, self.sent("split", 0), 4 * 8
+        for how, most in [("split", times * 4 * 3), ("create", times * 4 * 3), ("create_group", times * 3),
+                          ("dup", times * 3 + barriers), ("idup", times * 3 + barriers)]:
+            with self.subTest(how):
+                self.assertLessEqual(self.sent(how, times) - others, most)
+
     def test_pmix(self):
         find = "the nodes of this job do not find each other"
         self.fails("pmix", "PMIx_Get", 1, f"{find}: size of the job: {NO_MEMORY}")

@@ -22,6 +22,10 @@ void tm_nodes_scatter(struct tm_coll *coll, const struct tm_parts *all, const st
                       int root);
 void tm_nodes_allgather(struct tm_coll *coll, const struct tm_part *own,
                         const struct tm_parts *all);
+/** Of the first member of each node: exchanges what the members of its node have with the other
+ * nodes. parts: room for one of each member; the first ones are those of this node, in their order,
+ * and the others come behind them, node by node. */
+void tm_nodes_exchange(struct tm_coll *coll, void *parts, size_t part);
 /** packed: what the caller sends, by rank, if it is not in `send`. */
 void tm_nodes_alltoall(struct tm_coll *coll, const struct tm_parts *send,
                        const struct tm_part *packed, const struct tm_parts *recv);

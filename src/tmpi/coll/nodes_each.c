@@ -18,7 +18,7 @@
 enum {
   PART_MAX = 4096,       /* bytes; larger ones gain nothing */
   MESSAGE_MAX = 1 << 20, /* bytes between two nodes */
-  PIECES_MAX = (MESSAGE_MAX + TM_FAR_NOTE_MAX - 1) / TM_FAR_NOTE_MAX /* of a message */
+  NODES_AT_A_TIME = 16
 };
 
 /* A node that has members, and what goes to it and comes from it: of the first member here. */
@@ -66,16 +66,22 @@ static void meet(const struct exchange *x) {
   if (x->local.comm->team != NULL) tm_next_phase(&x->local);
 }
 
-static struct exchange begin(struct tm_coll *coll, size_t part) {
-  struct tm_comm *comm = coll->comm;
+/* What an exchange needs but for the members of this node. */
+static struct exchange of_nodes(struct tm_coll *coll, size_t part) {
+  const struct tm_span *span = coll->comm->span;
   struct exchange x = {.coll = coll,
-                       .local = tm_coll_begin(comm->local_comm, coll->call),
-                       .span = comm->span,
+                       .span = span,
                        .part = part,
-                       .peers = calloc((size_t)comm->span->nodes, sizeof *x.peers)};
-  if (x.peers == NULL) tm_panic("no memory for a collective of %d nodes", comm->span->nodes);
+                       .peers = calloc((size_t)span->nodes, sizeof *x.peers)};
+  if (x.peers == NULL) tm_panic("no memory for a collective of %d nodes", span->nodes);
   struct place at = before_all(&x);
   while (next_place(&x, &at)) x.peers[at.node].members++;
+  return x;
+}
+
+static struct exchange begin(struct tm_coll *coll, size_t part) {
+  struct exchange x = of_nodes(coll, part);
+  x.local = tm_coll_begin(coll->comm->local_comm, coll->call);
   return x;
 }
 
@@ -99,34 +105,79 @@ static char *buffer_new(const struct exchange *x, size_t bytes) {
   return buffer;
 }
 
-/* The messages to a node, or from one. @return how many there are. */
-static int start_pieces(struct exchange *x, enum tm_kind kind, char *at, size_t bytes, int member,
-                        struct tm_request requests[PIECES_MAX], struct tm_request **all) {
-  int count = 0;
+/* Messages that are under way at once. */
+struct batch {
+  struct tm_request *requests, **all;
+  int count;
+};
+
+static int pieces_of(size_t bytes) {
+  return (int)((bytes + TM_FAR_NOTE_MAX - 1) / TM_FAR_NOTE_MAX);
+}
+
+/* Starts the messages to a node, or from one. */
+static void start_pieces(struct exchange *x, struct batch *batch, enum tm_kind kind, char *at,
+                         size_t bytes, int member) {
   for (size_t piece; bytes > 0; bytes -= piece, at += piece) {
+    struct tm_request *request = &batch->requests[batch->count];
     piece = bytes < TM_FAR_NOTE_MAX ? bytes : TM_FAR_NOTE_MAX;
-    all[count] = &requests[count];
-    tm_request_borrow_inner(&requests[count], kind, at, piece, tm_type_of(MPI_BYTE), member,
-                            x->coll->tag, x->coll->comm);
-    tm_request_start(&requests[count++]);
+    tm_request_borrow_inner(request, kind, at, piece, tm_type_of(MPI_BYTE), member, x->coll->tag,
+                            x->coll->comm);
+    tm_request_start(request);
+    batch->all[batch->count++] = request;
   }
-  return count;
+}
+
+static struct batch batch_new(struct exchange *x, int most) {
+  struct batch batch = {malloc((size_t)most * sizeof *batch.requests),
+                        malloc((size_t)most * sizeof(struct tm_request *)), 0};
+  if (batch.requests == NULL || batch.all == NULL)
+    tm_panic("no memory for a collective of %d nodes", x->span->nodes);
+  return batch;
 }
 
 /* Exchanges messages with the first member of each other node. They go in pieces that the receiver
- * need not fetch: nodes that share CPUs answer late. */
+ * need not fetch: nodes that share CPUs answer late. For the same reason short ones go to several
+ * nodes before the first answer; with many pieces that would fill the receivers' memory. */
 static void exchange_all(struct exchange *x) {
   const struct tm_span *span = x->span;
-  struct tm_request in[PIECES_MAX], out[PIECES_MAX], *all[2 * PIECES_MAX];
-  for (int step = 1; step < span->nodes; step++) {
-    int to = (span->own + step) % span->nodes;
-    int from = (span->own - step + span->nodes) % span->nodes;
-    int count = start_pieces(x, TM_RECV, x->peers[from].in, x->peers[from].in_bytes,
-                             span->speakers[from], in, all);
-    count += start_pieces(x, TM_SEND, x->peers[to].out, x->peers[to].out_bytes, span->speakers[to],
-                          out, all + count);
-    tm_coll_finish(x->coll, all, count);
+  int own = span->own, nodes = span->nodes, most = 0;
+  for (int i = 0; i < nodes; i++) {
+    int in = pieces_of(x->peers[i].in_bytes), out = pieces_of(x->peers[i].out_bytes);
+    if (i != own && in > most) most = in;
+    if (i != own && out > most) most = out;
   }
+  int at_a_time = most > 1 ? 1 : nodes - 1 < NODES_AT_A_TIME ? nodes - 1 : NODES_AT_A_TIME;
+  struct batch batch = batch_new(x, 2 * most * at_a_time);
+  for (int step = 1; step < nodes; step++) {
+    int to = (own + step) % nodes, from = (own - step + nodes) % nodes;
+    start_pieces(x, &batch, TM_RECV, x->peers[from].in, x->peers[from].in_bytes,
+                 span->speakers[from]);
+    start_pieces(x, &batch, TM_SEND, x->peers[to].out, x->peers[to].out_bytes, span->speakers[to]);
+    if (step % at_a_time != 0 && step < nodes - 1) continue;
+    tm_coll_finish(x->coll, batch.all, batch.count);
+    batch.count = 0;
+  }
+  free(batch.all);
+  free(batch.requests);
+}
+
+void tm_nodes_exchange(struct tm_coll *coll, void *parts, size_t part) {
+  struct exchange x = of_nodes(coll, part);
+  const struct peer *here = &x.peers[x.span->own];
+  size_t bytes = (size_t)here->members * part;
+  char *in = (char *)parts + bytes;
+  for (int i = 0; i < x.span->nodes; i++) {
+    struct peer *peer = &x.peers[i];
+    if (peer == here) continue;
+    peer->out = parts;
+    peer->out_bytes = bytes;
+    peer->in = in;
+    peer->in_bytes = (size_t)peer->members * part;
+    in += peer->in_bytes;
+  }
+  exchange_all(&x);
+  free(x.peers);
 }
 
 static void publish(struct exchange *x, enum tm_exchange kind, const void *at) {

@@ -106,6 +106,7 @@ static bool launch_alone(struct tm_task *task) {
   bool calls = calls_program(task);
   task->context = hashed_context(task->request->comm->context, task->number, task->starts++);
   if (tm_task_prepare(task)) {
+    task->shadow->collectives = task->number; /* nodes meet now and then: tm_context_agree() */
     if (calls) tm_user_code_begin(task->rank);
     if (mltp_create(NULL, &attr, run_alone, task) == 0) return true;
     if (calls) tm_user_code_end(task->rank);

@@ -3,35 +3,52 @@
 #include <stdlib.h>
 
 #include "tmpi/coll/coll.h"
-#include "tmpi/coll/op.h"
 #include "tmpi/comm/common.h"
 #include "tmpi/comm/split.h"
 #include "tmpi/error/errors.h"
+#include "tmpi/object/span.h"
 
-/* The group's first rank makes it and tells the others. */
+/* The group's first rank makes the context and sends it to the first member of each other node. */
+static uint64_t share_context(struct tm_coll *coll, const struct tm_group *group) {
+  struct tm_type *byte = tm_type_of(MPI_BYTE);
+  int first = group->ranks[0];
+  uint64_t context = 0;
+  if (first != tm_rank_number()) {
+    tm_coll_recv(coll, &context, sizeof context, byte, tm_group_find(coll->comm->group, first));
+    return context;
+  }
+  context = tm_context_new_limited();
+  if (!tm_group_spans(group)) return context;
+  struct tm_span *span = tm_span_new(group, 0);
+  if (span == NULL) tm_panic("no memory for a group of %d ranks", group->size);
+  for (int i = 1; i < span->nodes; i++)
+    tm_coll_send(coll, &context, sizeof context, byte,
+                 tm_group_find(coll->comm->group, group->ranks[span->speakers[i]]));
+  free(span);
+  return context;
+}
+
+/* Only the members take part. The first one of each node tells the others there. */
 static void share(struct tm_coll *coll, const struct tm_group *group, struct tm_common *common) {
-  int self = tm_rank_number();
-  if (self != group->ranks[0]) {
-    tm_common_recv(coll, common, tm_group_find(coll->comm->group, group->ranks[0]));
+  struct tm_type *byte = tm_type_of(MPI_BYTE);
+  int first = 0;
+  while (!tm_rank_is_here(group->ranks[first])) first++;
+  if (group->ranks[first] != tm_rank_number()) {
+    tm_coll_recv(coll, common, sizeof *common, byte,
+                 tm_group_find(coll->comm->group, group->ranks[first]));
     return;
   }
+  uint64_t context = share_context(coll, group);
   int *members = malloc((size_t)group->size * sizeof *members);
   if (members == NULL) tm_panic("no memory for a group of %d ranks", group->size);
   for (int i = 0; i < group->size; i++)
     members[i] = tm_group_find(coll->comm->group, group->ranks[i]);
-  *common = tm_common_new(coll->comm, members, group->size);
-  for (int i = 1; i < group->size; i++) tm_common_send(coll, common, members[i]);
+  *common = tm_common_new(coll->comm, context, members, group->size);
+  for (int i = first + 1; i < group->size; i++)
+    if (tm_rank_is_here(group->ranks[i]))
+      tm_coll_send(coll, common, sizeof *common, byte, members[i]);
   tm_group_release(common->group);
   free(members);
-}
-
-/* All ranks of the parent fail, or none: members and others would call different collectives next.
- */
-static bool one_is_full(struct tm_comm *parent, const char *call, bool is_member) {
-  struct tm_coll coll = tm_coll_begin(parent, call);
-  int own = is_member && tm_comms_are_full(), any = 0;
-  tm_allreduce(&coll, &own, &any, 1, tm_type_of(MPI_INT), tm_op_of(MPI_MAX));
-  return any != 0;
 }
 
 static int check_group(struct tm_comm *comm, const char *call, MPI_Group handle,
@@ -55,18 +72,22 @@ static int create(const char *call, MPI_Comm handle, MPI_Group group_handle, int
     error = tm_fail(comm, call, MPI_ERR_ARG, "no place for the communicator");
   if (error == MPI_SUCCESS) error = check_group(comm, call, group_handle, &group);
   if (error != MPI_SUCCESS) return error;
-  if (comm->inter) {
-    int rank = tm_group_find(group, tm_rank_number());
+  int rank = tm_group_find(group, tm_rank_number());
+  if (comm->inter)
     return tm_intercomm_split(comm, call, rank != MPI_UNDEFINED ? 0 : MPI_UNDEFINED, rank, result);
+  if (tag >= 0) {
+    struct tm_coll coll = tm_coll_tagged(comm, call, tag);
+    if (rank != MPI_UNDEFINED) share(&coll, group, &common);
+    return tm_common_finish(comm, call, &common, result);
   }
-  bool is_member = tm_group_find(group, tm_rank_number()) != MPI_UNDEFINED;
-  if (tag < 0 && one_is_full(comm, call, is_member)) {
-    *result = MPI_COMM_NULL;
-    return tm_too_many_comms(comm, call);
-  }
-  struct tm_coll coll = tag < 0 ? tm_coll_begin(comm, call) : tm_coll_tagged(comm, call, tag);
-  if (is_member) share(&coll, group, &common);
-  return tm_common_finish(comm, call, &common, result);
+  /* Groups of which no two have a member in common are made by one call. */
+  int color = rank != MPI_UNDEFINED ? tm_group_find(comm->group, group->ranks[0]) : MPI_UNDEFINED;
+  struct tm_coll coll = tm_coll_begin(comm, call);
+  tm_split(&coll, color, rank, &common);
+  if (common.group != NULL || common.context != 0)
+    return tm_common_finish(comm, call, &common, result);
+  *result = MPI_COMM_NULL; /* all ranks of the parent fail, or none */
+  return tm_too_many_comms(comm, call);
 }
 
 #pragma weak MPI_Comm_create = PMPI_Comm_create

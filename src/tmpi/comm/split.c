@@ -1,17 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Communicators split by color and key, or by what ranks share. */
+/*
+ * Communicators split by color and key, or by what ranks share. The first member of each node gets
+ * what the members of its node have chosen, and exchanges that with the other nodes. Then it makes
+ * the groups that have members on its node, and deals them out.
+ *
+ * Rejected: one member that gets a message from each other one and answers it. Over nodes that is
+ * two messages or three for each rank, and one node after the other waits for that member.
+ */
 #include "tmpi/comm/split.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "tmpi/coll/coll.h"
-#include "tmpi/comm/common.h"
+#include "tmpi/coll/nodes.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/object/info.h"
 
 struct choice {
+  uint64_t context; /* for the communicator that this rank will be the first of; 0: of one node */
   int color, key, rank;
+  bool is_full; /* it can have no more communicators */
 };
 
 static int by_color_and_key(const void *a_, const void *b_) {
@@ -21,48 +29,78 @@ static int by_color_and_key(const void *a_, const void *b_) {
   return a->rank - b->rank;
 }
 
-/* Rank 0 has all choices, sorted: makes the groups and tells each rank which is its own. members:
- * room for as many. */
-static void deal_out(struct tm_coll *coll, const struct choice *choices, int *members,
-                     struct tm_common *own) {
-  int size = coll->comm->size;
+/* The members of a color. members: room for as many. */
+static void deal_out_color(const struct tm_comm *comm, const struct choice *choices, int count,
+                           bool is_full, int *members, struct tm_group *here,
+                           struct tm_common *local) {
+  uint64_t context = choices[0].context != 0 ? choices[0].context : tm_context_new();
+  struct tm_common common = {is_full ? 0 : context, NULL};
+  for (int i = 0; i < count; i++) members[i] = choices[i].rank;
+  if (choices[0].color != MPI_UNDEFINED)
+    common = tm_common_new(comm, common.context, members, count);
+  for (int i = 0; i < count; i++) {
+    int number = comm->group->ranks[members[i]];
+    if (tm_rank_is_here(number)) local[tm_group_find(here, number)] = common;
+  }
+  if (common.group != NULL) tm_group_release(common.group);
+}
+
+/* choices: of all ranks. here: the members of this node; local: what they get, by rank there. */
+static void deal_out(const struct tm_comm *comm, struct choice *choices, struct tm_group *here,
+                     struct tm_common *local) {
+  int size = comm->size, *members = malloc((size_t)size * sizeof *members);
+  bool is_full = false;
+  if (members == NULL) tm_panic("no memory to split a communicator of %d ranks", size);
+  qsort(choices, (size_t)size, sizeof *choices, by_color_and_key);
+  for (int i = 0; i < size; i++) is_full |= choices[i].is_full;
   for (int from = 0, to; from < size; from = to) {
     for (to = from; to < size && choices[to].color == choices[from].color;) to++;
-    struct tm_common common = {0, NULL};
-    if (choices[from].color != MPI_UNDEFINED) {
-      for (int i = from; i < to; i++) members[i - from] = choices[i].rank;
-      common = tm_common_new(coll->comm, members, to - from);
-    }
-    for (int i = from; i < to; i++) {
-      if (choices[i].rank == 0)
-        *own = common;
-      else
-        tm_common_send(coll, &common, choices[i].rank);
-    }
-    if (common.group != NULL) tm_group_release(common.group);
+    deal_out_color(comm, choices + from, to - from, is_full, members, here, local);
   }
+  free(members);
+}
+
+/* @return a part of each member, and the place for all of them, which rank 0 alone has. */
+static struct tm_parts parts_at(void *base, size_t bytes) {
+  return (struct tm_parts){base,         (MPI_Count)bytes,     TM_NO_COUNTS,
+                           TM_NO_COUNTS, tm_type_of(MPI_BYTE), NULL};
+}
+
+static void *new_parts(const struct tm_comm *comm, int count, size_t bytes) {
+  void *parts = malloc((size_t)count * bytes);
+  if (parts == NULL) tm_panic("no memory to split a communicator of %d ranks", comm->size);
+  return parts;
+}
+
+void tm_split(struct tm_coll *coll, int color, int key, struct tm_common *common) {
+  struct tm_comm *comm = coll->comm;
+  bool spans = tm_comm_spans(comm), is_member = color != MPI_UNDEFINED;
+  struct tm_coll local = spans ? tm_coll_begin(comm->local_comm, coll->call) : *coll;
+  struct choice choice = {spans ? tm_context_new() : 0, color, key, comm->rank,
+                          is_member && tm_comms_are_full()};
+  struct choice *choices = NULL;
+  struct tm_common *commons = NULL;
+  bool deals = local.comm->rank == 0;
+  if (deals) {
+    choices = new_parts(comm, comm->size, sizeof *choices);
+    commons = new_parts(comm, local.comm->size, sizeof *commons);
+  }
+  const struct tm_part sent = {&choice, sizeof choice, tm_type_of(MPI_BYTE)},
+                       dealt = {common, sizeof *common, tm_type_of(MPI_BYTE)};
+  const struct tm_parts all = parts_at(choices, sizeof *choices),
+                        each = parts_at(commons, sizeof *commons);
+  tm_gather(&local, &sent, &all, 0);
+  if (deals && spans) tm_nodes_exchange(coll, choices, sizeof *choices);
+  if (deals) deal_out(comm, choices, local.comm->group, commons);
+  tm_scatter(&local, &each, &dealt, 0);
+  free(commons);
+  free(choices);
 }
 
 int tm_comm_split(struct tm_comm *comm, const char *call, int color, int key, MPI_Comm *result) {
   struct tm_coll coll = tm_coll_begin(comm, call);
-  struct tm_type *byte = tm_type_of(MPI_BYTE);
-  struct choice choice = {color, key, comm->rank};
-  struct tm_common common = {0, NULL};
-  if (comm->rank != 0) {
-    tm_coll_send(&coll, &choice, sizeof choice, byte, 0);
-    tm_common_recv(&coll, &common, 0);
-    return tm_common_finish(comm, call, &common, result);
-  }
-  struct choice *choices = malloc((size_t)comm->size * sizeof *choices);
-  int *members = malloc((size_t)comm->size * sizeof *members);
-  if (choices == NULL || members == NULL)
-    tm_panic("no memory to split a communicator of %d ranks", comm->size);
-  choices[0] = choice;
-  for (int i = 1; i < comm->size; i++) tm_coll_recv(&coll, &choices[i], sizeof choice, byte, i);
-  qsort(choices, (size_t)comm->size, sizeof *choices, by_color_and_key);
-  deal_out(&coll, choices, members, &common);
-  free(members);
-  free(choices);
+  struct tm_common common;
+  tm_split(&coll, color, key, &common);
   return tm_common_finish(comm, call, &common, result);
 }
 
