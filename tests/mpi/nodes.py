@@ -270,6 +270,18 @@ class Nodes(unittest.TestCase):
                 result = launch("-n", "2", TMPIRUN, "--timeout=600", "-n", "4", OVER_NODES, what)
                 self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "right\n", ""), result)
 
+    def test_idle_vps_of_nodes_that_outnumber_cpus_search_briefly(self):
+        """The node that brings work needs the CPU. Elsewhere they search for as long as a wake-up takes."""
+        cpus, program = os.sysconf("SC_NPROCESSORS_ONLN"), str(pathlib.Path(SHARED).with_name("made_over_nodes"))
+        if cpus > 8:
+            self.skipTest(f"{cpus} CPUs need too many nodes")
+        for nodes, words in [(2, r"\d+  from wake_ns"), (cpus + 1, r"10000  set")]:
+            if nodes == 2 > cpus:
+                continue
+            with self.subTest(nodes=nodes):
+                result = launch("-n", str(nodes), TMPIRUN, "-n", str(nodes), program, "options")
+                self.assertEqual((result.returncode, len(re.findall(rf"(?m)^idle_spin_ns +{words}: ", result.stdout))), (0, nodes), result)
+
     def test_ranks_that_cannot_be_divided(self):
         self.assertIn("choose a multiple of 2", self.refused("-n", "2", TMPIRUN, "-n", "5", PROGRAM))
 

@@ -19,6 +19,7 @@ enum { TM_NODE_TEXT = 128, TM_NODE_WHY = 256 };
 /** What each node says of itself. */
 struct tm_node {
   char host[TM_NODE_TEXT];
+  char machine[TM_NODE_TEXT]; /**< the same of all nodes of a machine; "": not known */
   char version[TM_NODE_TEXT];
   char program[TM_NODE_TEXT];     /**< its name without the folder */
   char option[TM_NODE_TEXT];      /**< of tmpirun, that only one node has; "": none was given */
