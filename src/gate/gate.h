@@ -85,6 +85,7 @@ struct gt_thread {
   int passed;             /**< [lock] threads that ran before it although it was the first */
   bool locked;            /**< [owner] it has gt_lock */
   bool reposted;          /**< [owner] a handler posted a semaphore meanwhile */
+  bool forked;            /**< [owner] a handler forked meanwhile, and this is the child */
   bool cancellable;       /**< [lock] a cancellation ends its wait */
   bool cancelled;         /**< [lock] pthread_cancel() was called for it */
   int result;             /**< [lock] how its wait ended */
@@ -141,6 +142,9 @@ struct gt_gate {
 extern struct gt_gate gt_gate;
 extern __thread struct gt_thread gt_me;
 
+/** [const after start] 0 in a child of the process that the gate has not seen begin. */
+extern uint32_t *gt_mark;
+
 /* ---- threads.c */
 
 /** @return the calling thread, or NULL: the call goes straight to libc. The first call of a thread
@@ -171,6 +175,8 @@ int gt_create(struct gt_thread *me, pthread_t *thread, const pthread_attr_t *att
 
 /** The calling thread leaves the gate, and threads that join it wake. */
 void gt_thread_end(struct gt_thread *me);
+/** In a child of the process: the caller is its only thread. */
+void gt_begin_child(void);
 /** @return a live thread of this name, or NULL. Under gt_lock. */
 struct gt_thread *gt_thread_find(pthread_t handle);
 
@@ -220,6 +226,8 @@ void gt_switch(struct gt_thread *me, struct gt_thread *to);
 
 /** In a child of fork(): the caller is the only thread. */
 void gt_forget(struct gt_thread *me);
+/** The same in a handler that interrupted the gate: gt_unlock() calls gt_begin_child() later. */
+void gt_forget_later(struct gt_thread *me);
 
 /** What `attend` asks for: a grant that changed, a thread that ran for long, a seed; or the caller
  * was caught. call: the function's name. */

@@ -60,7 +60,13 @@ static void set_locked(struct gt_thread *me, bool locked) {
   __asm__ volatile("" ::: "memory");
 }
 
+static uint32_t no_mark = 1;
+uint32_t *gt_mark = &no_mark;
+
+/* A child of _Fork() or of clone() runs no handlers of pthread_atfork(). Its parent's other threads
+ * would keep their permits, and one of them may have had the lock. */
 void gt_lock(struct gt_thread *me) {
+  if (mt_unlikely(*gt_mark == 0)) gt_begin_child();
   set_locked(me, true);
   mt_store_relaxed(&me->open, 0);
   mt_ilock_lock(&lock);
@@ -82,6 +88,10 @@ void gt_unlock(struct gt_thread *me) {
   if (watch) gt_monitor_wake();
   if (ring) mt_client_ring();
   set_locked(me, false);
+  if (mt_unlikely(me->forked)) {
+    me->forked = false;
+    gt_begin_child();
+  }
   if (mt_unlikely(me->reposted)) {
     me->reposted = false;
     gt_lock(me);
@@ -403,6 +413,13 @@ void gt_attend(struct gt_thread *me, const char *call) {
 
 /* ---- the child of a fork */
 
+/* The interrupted function has the lock, or waits for it. It finishes with what was the parent's.
+ */
+void gt_forget_later(struct gt_thread *me) {
+  lock = (mt_ilock)0;
+  me->forked = true;
+}
+
 void gt_forget(struct gt_thread *me) {
   lock = (mt_ilock)0;
   due.count = 0;
@@ -414,6 +431,7 @@ void gt_forget(struct gt_thread *me) {
   enter_list(&gt_gate.runs, me);
   gt_gate.running = 1;
   me->state = GT_RUNS;
+  me->wake = GT_CLAIMED; /* it may have forked in a handler that interrupted a wait */
   me->early = false;
   me->counted = true;
   me->locked = false;

@@ -181,7 +181,12 @@ GT_EXPORT int tss_create(tss_t *key, tss_dtor_t destructor) {
 
 /* ---- start */
 
-static void in_child(void) {
+void gt_begin_child(void) {
+  *gt_mark = 1;
+  if (gt_me.locked) {
+    gt_forget_later(&gt_me);
+    return;
+  }
   mt_client_forget();
   gt_monitor_forget();
   gt_seed_forget();
@@ -192,7 +197,7 @@ static void in_child(void) {
     gt_forget(&gt_me);
     forget_threads(&gt_me);
   }
-  gt_me.tid = gettid();
+  gt_me.tid = gt_quick_tid(); /* clone() leaves libc the parent's */
 }
 
 static void join_daemon(void) {
@@ -211,7 +216,9 @@ __attribute__((constructor)) static void start(void) {
     return;
   }
   if (gt_next.key_create(&end_key, at_destructors) != 0) return;
-  pthread_atfork(NULL, NULL, in_child);
+  pthread_atfork(NULL, NULL, gt_begin_child);
+  uint32_t *mark = os_process_mark();
+  if (mark != NULL) gt_mark = mark;
   if (mt_options_read() != 0) _exit(EXIT_REFUSED);
   mt_options_warn_of_unknown();
   gt_gate.permits = gt_gate.most = mt_options.vps > 0 ? (int)mt_options.vps : os_cpus();

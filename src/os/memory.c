@@ -81,6 +81,21 @@ void os_trim(void *address, size_t size) {
   errno = saved;
 }
 
+uint32_t *os_process_mark(void) {
+  int saved = errno;
+  size_t size = os_page_size();
+  uint32_t *mark = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  bool made = mark != MAP_FAILED;
+  if (made && madvise(mark, size, MADV_WIPEONFORK) == 0) {
+    *mark = 1;
+  } else {
+    if (made) munmap(mark, size);
+    mark = NULL;
+  }
+  errno = saved;
+  return mark;
+}
+
 void os_release(void *address, size_t size) {
   int saved = errno;
   munmap(address, size);

@@ -120,6 +120,10 @@ void os_affinity_visit(uint32_t first, uint32_t count);
 
 /** @return the calling process; a child of fork() is another one. */
 uint32_t os_process(void);
+/** Makes a word that is 1. In each child it is 0, however the child was forked, unless it shares
+ * the memory of the process (vfork). @return NULL: the kernel has no such memory (before
+ * Linux 4.14). */
+uint32_t *os_process_mark(void);
 
 /** Starts a joinable kernel thread, if wanted on another CPU than the caller's; it calls
  * os_affinity_restore() when it runs. @return 0; EAGAIN: a limit; what a filter says. */

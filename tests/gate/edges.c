@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A stock pthread program whose threads are unusual: libc refuses some, makes others itself, and
- * some end with keys that were made by other names. And objects on which threads wait side by side.
- * It knows nothing of the gate, and runs without it, too. With an argument it does the first alone.
+ * some end with keys that were made by other names. Objects on which threads wait side by side.
+ * Children that are forked by other calls than fork(), or in handlers. It knows nothing of the
+ * gate, and runs without it, too. With an argument it does the first alone.
  */
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
@@ -141,6 +146,80 @@ static void test_neighbours(void) {
   for (int i = 0; i < OBJECTS; i++) CHECK(pthread_join(threads[i], NULL) == 0);
 }
 
+/* ---- children whose beginning no handler of pthread_atfork() sees */
+
+enum { OTHERS = 2, NAPS = 300 };
+
+static bool over; /* [atomic] */
+
+static void *give_way(void *arg) {
+  sem_post(&ready);
+  while (!__atomic_load_n(&over, __ATOMIC_RELAXED)) sched_yield();
+  return arg;
+}
+
+static pid_t begin_child(bool by_libc) {
+  return by_libc ? _Fork() : (pid_t)syscall(SYS_clone, (long)SIGCHLD, 0L, 0L, 0L, 0L);
+}
+
+/* The threads that were ready at the fork are not in the child, so it does not wait for them. */
+static void test_children(void) {
+  const struct timespec nap = {.tv_nsec = 1000};
+  pthread_t threads[OTHERS];
+  int status;
+  CHECK(sem_init(&ready, 0, 0) == 0);
+  for (int i = 0; i < OTHERS; i++) CHECK(pthread_create(&threads[i], NULL, give_way, NULL) == 0);
+  for (int i = 0; i < OTHERS; i++) wait_for(&ready);
+  for (int by_libc = 0; by_libc <= 1; by_libc++) {
+    pid_t child = begin_child(by_libc);
+    CHECK(child >= 0);
+    for (int i = 0; child == 0 && i < NAPS; i++) nanosleep(&nap, NULL);
+    if (child == 0) _exit(0);
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+  }
+  __atomic_store_n(&over, true, __ATOMIC_RELAXED);
+  for (int i = 0; i < OTHERS; i++) CHECK(pthread_join(threads[i], NULL) == 0);
+}
+
+/* ---- children of a handler that interrupts a wait */
+
+enum { CHILDREN = 20 };
+
+static pid_t newest; /* [atomic] -1: none; 0: this is it */
+
+static void on_fork(int signo) {
+  (void)signo;
+  __atomic_store_n(&newest, fork(), __ATOMIC_RELAXED);
+}
+
+static void *signal_often(void *sleeper) {
+  const struct timespec nap = {.tv_nsec = 100000};
+  for (int i = 0; i < CHILDREN; i++) {
+    wait_for(&ready);
+    nanosleep(&nap, NULL);
+    CHECK(pthread_kill(*(pthread_t *)sleeper, SIGUSR1) == 0);
+  }
+  return NULL;
+}
+
+/* Most signals find the thread asleep. Its child returns from the handler, and its sleep ends. */
+static void test_children_of_handlers(void) {
+  const struct timespec nap = {.tv_nsec = 1000000};
+  const struct sigaction forks = {.sa_handler = on_fork};
+  pthread_t thread, self = pthread_self();
+  int status;
+  CHECK(sem_init(&ready, 0, 0) == 0 && sigaction(SIGUSR1, &forks, NULL) == 0);
+  CHECK(pthread_create(&thread, NULL, signal_often, &self) == 0);
+  for (int i = 0; i < CHILDREN; i++) {
+    pid_t child = newest = -1;
+    sem_post(&ready);
+    while ((child = __atomic_load_n(&newest, __ATOMIC_RELAXED)) == -1) nanosleep(&nap, NULL);
+    if (child == 0) _exit(0);
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+  }
+  CHECK(pthread_join(thread, NULL) == 0);
+}
+
 int main(int argc, char **argv) {
   (void)argv;
   test_refusals();
@@ -148,6 +227,8 @@ int main(int argc, char **argv) {
     test_keys();
     test_timer();
     test_neighbours();
+    test_children();
+    test_children_of_handlers();
   }
   puts("right");
   return 0;
