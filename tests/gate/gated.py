@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`mltp run --threads`: stock pthread programs run as before, with as many threads as permits.
 
-Usage: gated.py MLTP OBJECTS VARIANTS CROWD EDGES PRIORITIES CALLS LENT EARLY
+Usage: gated.py MLTP OBJECTS VARIANTS CROWD EDGES PRIORITIES CALLS LENT EARLY MUSL
 """
 import os
 import pathlib
@@ -30,7 +30,7 @@ print(len(done), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 THREADS = 8  # of the crowd
 OTHERS = 6  # programs that compute on the same CPU
 HANG_S = 550  # CTest would end the test a little later, without what it has seen
-MLTP, OBJECTS, VARIANTS, CROWD, EDGES, PRIORITIES, CALLS, LENT, EARLY = sys.argv[1:10]
+MLTP, OBJECTS, VARIANTS, CROWD, EDGES, PRIORITIES, CALLS, LENT, EARLY, MUSL = sys.argv[1:11]
 LENDING = pathlib.Path(__file__).resolve().parents[2] / "src/gate/calls.c"
 
 
@@ -165,10 +165,27 @@ def children_have_threads():
             assert gated(permits, sys.executable, "-W", "ignore", "-c", FORKING, seed=seed) == "4 4\n"
 
 
+def loader_of(program):
+    """Returns the path of the loader that a program names."""
+    return re.search(rb"/[\w./-]*/ld-[\w.-]+", pathlib.Path(program).read_bytes())[0].decode()
+
+
+def a_program_of_musl():
+    """A program of another C library runs without the gate, whose options nobody reads then. That is said."""
+    loader = pathlib.Path(loader_of(MUSL))
+    assert loader.name.startswith("ld-musl-"), loader
+    loader.unlink(missing_ok=True)
+    loader.symlink_to(loader_of(OBJECTS))
+    ended = subprocess.run([MLTP, "run", "--threads", "--", MUSL, "some"], text=True, capture_output=True, check=False,
+                           env={**os.environ, "MLTP_VPS": "none"})
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended
+    assert re.fullmatch(r"mltp: .* uses musl, another C library: it runs as it is\n", ended.stderr), ended
+
+
 if __name__ == "__main__":
     for test in (objects, no_call_stops_others, as_many_as_permits, other_programs_change_nothing, all_have_turns,
                  nobody_is_stranded, spinning_has_short_slices, a_team_spins, the_gate_stands_aside, threads_begin_at_once,
                  calls_lend_permits, each_call_lends, no_wake_is_lost, priorities_count, calls_before_the_start,
-                 children_have_threads):
+                 children_have_threads, a_program_of_musl):
         test()
         print(f"gated.py: {test.__name__}: passed")

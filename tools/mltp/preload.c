@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,20 +16,27 @@ enum { EXIT_FAILED = 1 };
 
 const char preload_teams[] = "mltp/libmltp-teams.so", preload_gate[] = "mltp/libmltp-gate.so";
 
-static bool is_static(const char *path) {
+/* What starts a program file, by its header. musl's loader takes our libraries for its own, and
+ * does not find what they need of glibc. */
+static enum preload_start start_of(const char *path) {
   Elf64_Ehdr head;
   Elf64_Phdr part;
-  bool loader = false;
+  char loader[PATH_MAX] = "";
   int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
+  if (fd < 0) return PRELOAD_LOADS;
   bool elf = read(fd, &head, sizeof head) == sizeof head &&
              memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 && head.e_ident[EI_CLASS] == ELFCLASS64;
-  for (int i = 0; elf && i < head.e_phnum; i++)
-    loader |=
-        pread(fd, &part, sizeof part, (off_t)(head.e_phoff + i * sizeof part)) == sizeof part &&
-        part.p_type == PT_INTERP;
+  enum preload_start start = elf ? PRELOAD_STATIC : PRELOAD_LOADS;
+  for (int i = 0; elf && i < head.e_phnum; i++) {
+    off_t at = (off_t)(head.e_phoff + i * sizeof part);
+    if (pread(fd, &part, sizeof part, at) != sizeof part || part.p_type != PT_INTERP) continue;
+    size_t size = part.p_filesz < sizeof loader ? part.p_filesz : sizeof loader - 1;
+    bool other =
+        pread(fd, loader, size, (off_t)part.p_offset) > 0 && strstr(loader, "/ld-musl-") != NULL;
+    start = other ? PRELOAD_MUSL : PRELOAD_LOADS;
+  }
   close(fd);
-  return elf && !loader;
+  return start;
 }
 
 /* Where the shell would find it. */
@@ -84,7 +92,7 @@ int preload(const char *program, const char *library) {
   return EXIT_FAILED;
 }
 
-bool preload_is_static(const char *program) {
+enum preload_start preload_start(const char *program) {
   char path[PATH_MAX];
-  return find_program(program, path) && is_static(path);
+  return find_program(program, path) ? start_of(path) : PRELOAD_LOADS;
 }

@@ -3,8 +3,6 @@
 #ifndef TOOLS_MLTP_PRELOAD_H
 #define TOOLS_MLTP_PRELOAD_H
 
-#include <stdbool.h>
-
 /** What `mltp run` preloads; what `--threads` does. */
 extern const char preload_teams[], preload_gate[];
 
@@ -12,8 +10,14 @@ extern const char preload_teams[], preload_gate[];
  * exit status after a message: it is not there. */
 int preload(const char *program, const char *library);
 
-/** @return whether the kernel starts the program without the dynamic loader, which preloads.
- * Files that are no programs for this machine, such as scripts, count as dynamic. */
-bool preload_is_static(const char *program);
+/** How a program starts. */
+enum preload_start {
+  PRELOAD_LOADS,  /**< by the dynamic loader, which preloads; also scripts and absent programs */
+  PRELOAD_STATIC, /**< without a loader */
+  PRELOAD_MUSL    /**< by musl's loader, with which a library for glibc cannot be */
+};
+
+/** @return how the kernel starts the program. */
+enum preload_start preload_start(const char *program);
 
 #endif

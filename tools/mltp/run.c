@@ -73,10 +73,12 @@ int run_main(int argc, char **argv) {
   argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &request);
   if (request.in_group) return cgroup_run(request.words, request.where, request.folder);
   if (request.where != NULL) setenv("MLTP_COORDINATOR", request.where, 1);
-  int failed = preload(request.words[0], request.library);
+  enum preload_start start = preload_start(request.words[0]);
+  int failed = start == PRELOAD_MUSL ? 0 : preload(request.words[0], request.library);
   if (failed != 0) return failed;
-  if (preload_is_static(request.words[0]))
-    message("%s is linked statically: it runs as it is", request.words[0]);
+  if (start != PRELOAD_LOADS)
+    message("%s %s: it runs as it is", request.words[0],
+            start == PRELOAD_STATIC ? "is linked statically" : "uses musl, another C library");
   char process[24];
   snprintf(process, sizeof process, "%ld", (long)getpid());
   setenv("MLTP_RUN_PROCESS", process, 1); /* the program's: execvp() keeps it */
