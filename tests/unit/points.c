@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Deterministic mode: each call that may let another thread run is a scheduling point, which a seed
  * can choose and `mltp explore` tries. A call without one hides the orders in which others run
- * there. */
+ * there. And what each way of choosing makes of the points. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <mltp/io.h>
@@ -252,7 +252,110 @@ static void each_call_is_a_scheduling_point(void) {
   CHECK_EQUAL(unlink(path), 0);
 }
 
+/* ---- ways to choose: three threads that never wait, and the parts in which each of them runs */
+
+enum { RUNNERS = 3, STEPS = 100, SEEDS = 20 };
+
+static struct {
+  int runners[RUNNERS * STEPS];
+  int count;
+} trace;
+
+static void *leave_traces(void *number) {
+  for (int i = 0; i < STEPS; i++) {
+    trace.runners[trace.count++] = *(int *)number;
+    mltp_explore_point();
+  }
+  return NULL;
+}
+
+/* Two calls that follow each other have different seeds, or the second run would continue the first
+ * one. @return in how many parts they ran: RUNNERS, if none was interrupted. */
+static int parts_of(const char *schedule, int seed) {
+  static int numbers[RUNNERS] = {0, 1, 2};
+  mltp_t *threads[RUNNERS];
+  char text[16];
+  int parts = 1;
+  check_case("%s, seed %d", schedule, seed);
+  snprintf(text, sizeof text, "%d", seed);
+  setenv("MLTP_SEED", text, 1);
+  setenv("MLTP_SCHEDULE", schedule, 1);
+  trace.count = 0;
+  CHECK_EQUAL(mltp_init(0), 0);
+  for (int i = 0; i < RUNNERS; i++) threads[i] = spawn(leave_traces, &numbers[i]);
+  for (int i = 0; i < RUNNERS; i++) CHECK_EQUAL(mltp_join(threads[i], NULL), 0);
+  CHECK_EQUAL(mltp_finalize(), 0);
+  CHECK_EQUAL(trace.count, RUNNERS * STEPS);
+  for (int i = 1; i < trace.count; i++) parts += trace.runners[i] != trace.runners[i - 1];
+  unsetenv("MLTP_SEED");
+  unsetenv("MLTP_SCHEDULE");
+  return parts;
+}
+
+static void a_list_departs_where_it_says(void) {
+  CHECK_EQUAL(parts_of("fifo", 2), RUNNERS);
+  CHECK_EQUAL(parts_of("40:1", 3), RUNNERS + 1); /* the second begins within the first */
+  CHECK_EQUAL(parts_of("40:3", 4), RUNNERS);     /* from 0 on: there are three */
+  CHECK_EQUAL(parts_of("40:1,41:1", 5), RUNNERS + 2);
+}
+
+static void random_choices_interrupt_often(void) {
+  for (int seed = 1; seed <= SEEDS; seed++) CHECK(parts_of("random", seed) > 10 * RUNNERS);
+}
+
+/* The thread with the highest priority runs on; where it falls another one does. */
+static void priorities_interrupt_as_often_as_the_depth_says(void) {
+  int more = 0;
+  for (int seed = 1; seed <= SEEDS; seed++) CHECK_EQUAL(parts_of("pct:1:300", seed), RUNNERS);
+  for (int seed = 1; seed <= SEEDS; seed++) {
+    int parts = parts_of("pct:2:300", seed);
+    CHECK(parts == RUNNERS || parts == RUNNERS + 1);
+    more += parts - RUNNERS;
+  }
+  CHECK(more > 0);
+  CHECK(more < SEEDS);
+  /* a run that is much longer than expected continues at random */
+  for (int seed = 1; seed <= SEEDS; seed++) CHECK(parts_of("pct:1:1", seed) > 5 * RUNNERS);
+}
+
+static void *yield_until_set(void *flag) {
+  while (!__atomic_load_n((int *)flag, __ATOMIC_RELAXED)) mltp_yield();
+  return NULL;
+}
+
+/* Two of them: when one yields, the other one runs. */
+static void set_flag_of_two_that_yield(void) {
+  int flag = 0;
+  if (mltp_init(0) != 0) _exit(1);
+  mltp_t *threads[] = {spawn(yield_until_set, &flag), spawn(yield_until_set, &flag)};
+  __atomic_store_n(&flag, 1, __ATOMIC_RELAXED);
+  for (int i = 0; i < 2; i++)
+    if (mltp_join(threads[i], NULL) != 0) _exit(2);
+  if (mltp_finalize() != 0) _exit(3);
+}
+
+/* Otherwise a thread of a high priority would wait for one of a lower one forever. */
+static void a_thread_that_yields_falls(void) {
+  static struct outcome outcome;
+  for (int seed = 1; seed <= SEEDS; seed++) {
+    char setting[32];
+    snprintf(setting, sizeof setting, "MLTP_SEED=%d", seed);
+    const char *const settings[] = {setting, "MLTP_SCHEDULE=pct:1:1000000", "MLTP_STEPS_MAX=1000",
+                                    NULL};
+    check_case("seed %d", seed);
+    run_child(&outcome, set_flag_of_two_that_yield, settings);
+    CHECK_EQUAL(outcome.status, 0);
+    CHECK_TEXT(outcome.said, "");
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST_BARE(each_call_is_a_scheduling_point)};
+  const struct CMUnitTest tests[] = {
+      TEST_BARE(each_call_is_a_scheduling_point),
+      TEST_BARE(a_list_departs_where_it_says),
+      TEST_BARE(random_choices_interrupt_often),
+      TEST_BARE(priorities_interrupt_as_often_as_the_depth_says),
+      TEST_BARE(a_thread_that_yields_falls),
+  };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
