@@ -103,7 +103,7 @@ static void set_the_scene(void) {
   mltp_t *queueing = start("queueing", wait_for_sem, NULL, 0);
   start("joining", join_given, queueing, 0);
   start("bound-one", wait_for_sem, NULL, 1);
-  start("sleeping", sleep_long, NULL, 0);
+  start("sleeping\tlate \x7f.", sleep_long, NULL, 0); /* with what is no text */
   mltp_channel_t *channel = new_channel(5, sizeof(int), "letterbox");
   start("at-the-box", receive, channel, 0);
   mltp_t *pondering = start("undecided", select_one, channel, 0);
@@ -152,7 +152,7 @@ static void check_dump(void (*body)(void), const char *const *settings) {
       "join of thread",
       "bound-one",
       "bound",
-      "sleeping",
+      "'sleeping?late ?.'",
       "sleep",
       "impatient",
       "at-the-box",
@@ -207,11 +207,11 @@ static void mltp_dump_of_running_threads(void) {
   CHECK_EQUAL(outcome.status, 0);
 }
 
-/* The number of backtraces in a dump that prints at most `most`. */
-static int backtraces(int most, bool *left_out) {
+/* @return a dump that prints at most that number of backtraces. */
+static const char *text_of_dump(int most) {
   static char text[65536];
   size_t size = 0;
-  int ends[2], count = 0;
+  int ends[2];
   CHECK_EQUAL(pipe(ends), 0);
   __real_mt_dump(ends[1], most, false);
   close(ends[1]);
@@ -221,6 +221,13 @@ static int backtraces(int most, bool *left_out) {
   }
   text[size] = '\0';
   close(ends[0]);
+  return text;
+}
+
+/* The number of backtraces in a dump that prints at most `most`. */
+static int backtraces(int most, bool *left_out) {
+  const char *text = text_of_dump(most);
+  int count = 0;
   for (const char *at = text; (at = strstr(at, "#0 ")) != NULL; at++) count++;
   *left_out = strstr(text, "further backtraces are left out") != NULL;
   return count;
@@ -262,6 +269,51 @@ static void dump_into_packets(void) {
   for (int i = 0; i < THREADS; i++) mltp_join(threads[i], NULL);
 }
 
+static atomic_bool stops, spins;
+
+static void *spin(void *p0) {
+  spins = true;
+  while (!stops) continue;
+  return p0;
+}
+
+static void *yield_until_stopped(void *p0) {
+  while (!stops) mltp_yield();
+  return p0;
+}
+
+static void *return_it(void *p0) { return p0; }
+
+/* On one VP what each thread does is known. Names and states of waiting threads are above. */
+static void mltp_dump_says_what_other_threads_do(void) {
+  static const char *const lines[] = {
+      " 'main' (unbound): runs on VP 0\n",
+      " 'bound' (bound): runs\n",
+      " 'yields' (unbound): ready on VP 0\n",
+      " 'ends' (unbound): ended, not joined yet\n",
+      " 'fresh' (unbound): not started, ready on VP 0\n",
+      "\n  5 threads; 1 VPs, 1 awake\n",
+  };
+  mltp_t *threads[4];
+  stops = spins = false;
+  threads[0] = start("bound", spin, NULL, 1);
+  threads[1] = start("yields", yield_until_stopped, NULL, 0);
+  threads[2] = start("ends", return_it, NULL, 0);
+  mltp_yield(); /* both have run */
+  threads[3] = start("fresh", return_it, NULL, 0);
+  while (!spins) continue;
+  const char *text = text_of_dump(1000);
+  for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+    check_case("%s", lines[i]);
+    CHECK(strstr(text, lines[i]) != NULL);
+  }
+  bool left_out;
+  if (!on_ucontext_backend())
+    CHECK_EQUAL(backtraces(1000, &left_out), 1); /* of the one that yields */
+  stops = true;
+  for (int i = 0; i < 4; i++) CHECK_EQUAL(mltp_join(threads[i], NULL), 0);
+}
+
 static void mltp_version_is_that_of_the_headers(void) {
   char expected[32];
   snprintf(expected, sizeof expected, "%d.%d.%d", MLTP_VERSION_MAJOR, MLTP_VERSION_MINOR,
@@ -275,6 +327,7 @@ int main(void) {
       TEST_BARE(mltp_dump_comes_on_a_signal),
       TEST_BARE(mltp_dump_of_running_threads),
       TEST(dump_into_packets),
+      TEST_ONE_VP(mltp_dump_says_what_other_threads_do),
       TEST_BARE(mltp_version_is_that_of_the_headers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
