@@ -185,6 +185,32 @@ static void company_is_as_large_as_those_that_compute(void) {
   CHECK_EQUAL(mt_load_relaxed(&mt_rt.idle.company), 0);
 }
 
+/* @return how often a VP has woken up so far. *alone: whether one is awake. */
+static uint32_t wakes(bool *alone) {
+  mt_ilock_lock(&mt_rt.sleep.ilock);
+  uint32_t count = mt_rt.sleep.wake_count;
+  *alone = mt_load_relaxed(&mt_rt.idle.awake) == 1;
+  mt_ilock_unlock(&mt_rt.sleep.ilock);
+  return count;
+}
+
+/* The others sleep before the look, and none of them has woken up after it. */
+static void where_all_others_sleep_none_is_awake(void) {
+  const struct mt_vp *self, *any, *other;
+  bool alone, still;
+  uint32_t before;
+  if (on_kernel_backend()) return; /* there is none */
+  do {
+    mltp_yield();
+    self = mt_here();
+    before = wakes(&alone);
+    any = mt_any_awake_but(NULL);
+    other = mt_any_awake_but(self);
+  } while (wakes(&still) != before || !alone);
+  CHECK(any == self);
+  CHECK(other == NULL);
+}
+
 /* ---- two threads that play ball let the other VPs sleep deeply */
 
 enum { BALLS = 100000 };
@@ -394,6 +420,7 @@ int main(void) {
       TEST_BARE(spinners_are_joined_by_others),
       TEST_BARE(main_goes_home_to_a_caught_vp),
       TEST_UNMONITORED(company_is_as_large_as_those_that_compute),
+      TEST_UNMONITORED(where_all_others_sleep_none_is_awake),
       TEST(sleeping_vps_take_a_lone_thread),
       TEST_BARE(replaced_vps_are_not_reported),
       TEST_BARE(a_kernel_thread_that_has_ended_is_not_reported),
