@@ -88,6 +88,21 @@ static void bad_values_are_refused(void) {
   }
 }
 
+/* A message has room for some hundred bytes, and ends its line in any case. */
+static void long_values_are_cut(void) {
+  enum { LONG = 2000, ROOM = 999 };
+  static char setting[LONG];
+  int length = snprintf(setting, sizeof setting, "MLTP_SCHEDULE=");
+  memset(setting + length, '7', (size_t)(LONG - 1 - length));
+  const char *const settings[] = {setting, NULL};
+  run_child(&outcome, exit_with_init_error, settings);
+  CHECK(WIFEXITED(outcome.status) && WEXITSTATUS(outcome.status) == EINVAL);
+  CHECK(strstr(outcome.said, "mltp: MLTP_SCHEDULE: bad value '777") == outcome.said);
+  CHECK_EQUAL(lines(outcome.said), 1);
+  CHECK_EQUAL(strlen(outcome.said), ROOM);
+  CHECK_EQUAL(outcome.said[ROOM - 1], '\n');
+}
+
 /* A refused start leaves nothing behind: with the value put right, it works. */
 static void init_twice(void) {
   if (mltp_init(0) != EINVAL) _exit(1);
@@ -291,6 +306,8 @@ static void misspelt_names_give_a_warning(void) {
       {"MLTP_SEEDS=1", "MLTP_SEEDS ", "MLTP_SEED "},
       {"MLTP_=1", "MLTP_ ", " is meant"},
       {"MLTP_ROOTS=1", "MLTP_ROOTS ", " is meant"},
+      {"MLTP_LONGER_NAME_THAN_ANY_OPTION_OF_OURS_WILL_B=1",
+       "MLTP_LONGER_NAME_THAN_ANY_OPTION_OF_OURS_WILL_B ", " is meant"},
   };
   for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
     const char *const settings[] = {wrong[i].setting, NULL};
@@ -301,8 +318,10 @@ static void misspelt_names_give_a_warning(void) {
     CHECK(strstr(outcome.said, wrong[i].name) != NULL);
     CHECK(strstr(outcome.said, wrong[i].nearest) != NULL);
   }
-  static const char *const right[] = {"MLTP_ROOT=/usr", "MLTP_STRESS_SEED=1",
-                                      "MLTP_NONE=", "MLTP=1"};
+  static const char *const right[] = {
+      "MLTP_ROOT=/usr", "MLTP_STRESS_SEED=1",
+      "MLTP_RUN_=1",    "MLTP_LONGER_NAME_THAN_ANY_OPTION_OF_OURS_WILL_BE=1",
+      "MLTP_NONE=",     "MLTP=1"};
   for (size_t i = 0; i < sizeof right / sizeof right[0]; i++) {
     const char *const settings[] = {right[i], NULL};
     run_child(&outcome, run_twice, settings);
@@ -370,6 +389,7 @@ static void mltp_options_shows_every_knob(void) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST_BARE(bad_values_are_refused),
+      TEST_BARE(long_values_are_cut),
       TEST_BARE(init_after_a_refusal),
       TEST_BARE(good_values_are_accepted),
       TEST_BARE(misspelt_names_give_a_warning),
