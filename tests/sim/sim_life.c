@@ -117,9 +117,23 @@ static void hang_in_try(void *arg) {
   mltp_sim_try(&body, &handler, 1);
 }
 
+static mltp_sim_event_t second = MLTP_SIM_EVENT_INIT("second"),
+                        nameless = MLTP_SIM_EVENT_INIT(NULL);
+
+static void hang_at_any(void *arg) {
+  (void)arg;
+  mltp_sim_wait_any((mltp_sim_event_t *[]){&never, &second}, 2);
+}
+
+static void hang_at_both(void *arg) {
+  (void)arg;
+  mltp_sim_wait_all((mltp_sim_event_t *[]){&second, &nameless}, 2);
+}
+
 static void hang_all(void *arg) {
   (void)arg;
-  PAR({hang, NULL, "hanging"}, {hang_in_try, NULL, "trying"}, {nothing, NULL, "gone"});
+  PAR({hang, NULL, "hanging"}, {hang_in_try, NULL, "trying"}, {nothing, NULL, "gone"},
+      {hang_at_any, NULL, "either"}, {hang_at_both, NULL, "both"});
 }
 
 static void deadlock(void) {
@@ -137,7 +151,11 @@ static void a_deadlock_says_who_waits_for_what(void **state) {
   assert_non_null(strstr(outcome.said, "thread 'main' waits for its children"));
   assert_non_null(strstr(outcome.said, "thread 'hanging' waits for event 'never'"));
   assert_non_null(strstr(outcome.said, "thread 'trying' waits for its try block"));
-  assert_non_null(strstr(outcome.said, "thread 'tried' waits for event 'never'"));
+  assert_non_null(strstr(outcome.said, "thread 'tried' waits for event 'never'\n"));
+  assert_non_null(
+      strstr(outcome.said, "thread 'either' waits for event 'never' or event 'second'\n"));
+  assert_non_null(
+      strstr(outcome.said, "thread 'both' waits for event 'second' and event '(no name)'\n"));
   assert_null(strstr(outcome.said, "gone"));
 }
 
