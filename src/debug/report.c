@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Overflow, deadlock, panic, the dump signal, counters.
+ * Overflow, code on stacks, deadlock, panic, the dump signal, counters.
  *
  * Relaxed: counters for a report; a deadlock does not go away while it is read.
  */
@@ -88,10 +88,30 @@ static void report_overflow(const struct mltp_thread *t, size_t kib, void *conte
   mt_backtrace_print(&b, &(struct mt_printer){.fd = 2}, false);
 }
 
+/* ---- code on a stack */
+
+/* An object that was opened after mltp_init() may ask for executable stacks. libc changes those
+ * that it knows; one of ours is changed when its thread first calls code there.
+ * @return whether the thread can continue. */
+static bool allow_code(const struct mltp_thread *t, const siginfo_t *info, const void *context) {
+  if (t == NULL || t->stack == NULL || info->si_code != SEGV_ACCERR) return false;
+  size_t size;
+  const char *low = mt_stack_usable(t->stack, &size), *at = info->si_addr;
+  if (at != mt_arch_ucontext_ip(context) || at < low || at >= low + size) return false;
+  if (!os_wants_executable_stacks()) return false;
+  if (os_enable((void *)(uintptr_t)low, size, true) == 0) return true;
+  mt_message(
+      "thread %lu '%s' calls code on its stack, and the kernel refuses executable stacks (build "
+      "what it calls without functions within functions)",
+      (unsigned long)t->id, mt_name(t));
+  return false;
+}
+
 static void on_fault(int signo, siginfo_t *info, void *context) {
   const struct mltp_thread *t = mt_current();
   const char *low;
   size_t size;
+  if (signo == SIGSEGV && allow_code(t, info, context)) return;
   bool is_taken = mt_overflow_is_taken != NULL && mt_overflow_is_taken(signo);
   if (!is_taken && is_overflow(t, info, mt_arch_ucontext_sp(context), &low, &size)) {
     report_overflow(t, asked_for(t, size) / 1024, context, low, size);
