@@ -126,6 +126,25 @@ class Run(Programs):
         self.assertIn(PT_LOAD, kinds)
         self.assertNotIn(PT_GNU_RELRO, kinds)
 
+    def test_words_of_the_linker_twice(self):
+        """A build system may take them from several of the libraries that a program needs."""
+        tmpicc = pathlib.Path(TMPIRUN).parent / "tmpicc"
+        compiling, linking = (subprocess.run([tmpicc, f"-showme:{what}"], capture_output=True, text=True, check=True).stdout.split()
+                              for what in ("compile", "link"))
+        self.runs(self.build("twice", "#include <mpi.h>\nint main(void) { return MPI_Init(0, 0) || MPI_Finalize(); }",
+                             *compiling, *linking, *linking, by="cc"))
+
+    def test_thread_locals_that_do_not_link(self):
+        """The linker names a relocation, and tmpicc the remedy."""
+        self.build("fixed.o", "static _Thread_local int x; int *get(void) { return &x; }", "-c", "-fPIE", "-ftls-model=local-exec", by="cc")
+        (self.folder / "main.c").write_text("int *get(void); int main(void) { return *get(); }")
+        for name in "fixed.o", "libfixed.a":
+            subprocess.run(["ar", "crs", "libfixed.a", "fixed.o"], cwd=self.folder, check=True)
+            done = subprocess.run([pathlib.Path(TMPIRUN).parent / "tmpicc", "main.c", name, "-o", "main"], cwd=self.folder,
+                                  capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 1, done)
+            self.assertRegex(done.stderr, rf"\ntmpicc: {name}: its thread-local variables are at fixed places, .*\(.*global-dynamic.*\)\n$")
+
     def test_functions_that_are_chosen(self):
         chosen = ("static int here(void) { return 7; } static void *pick(void) { return here; }"
                   "int chosen(void) __attribute__((ifunc(\"pick\")));")
