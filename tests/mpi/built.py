@@ -4,6 +4,7 @@
 
 usage: built.py TMPIRUN PROCESS LIBRARY; process.c built, and a library that is slow on demand (refuse.c)
 """
+import errno
 import os
 import pathlib
 import shutil
@@ -414,6 +415,57 @@ class Ends(Programs):
 
     def test_err_of_a_rank(self):
         self.assertRegex(self.ends("err", 9), "no file 1: No such file or directory\n(.*\n)*tmpirun: rank 1 ended with status 9")
+
+    def test_exits_of_argp(self):
+        """libc's exit() would end all ranks, without their handlers, and print tmpirun's version."""
+        program = self.build("own", """
+            #include <argp.h>
+            #include <errno.h>
+            #include <mpi.h>
+            #include <stdio.h>
+            #include <stdlib.h>
+            const char *argp_program_version = "own 1.2", *argp_program_bug_address = "<own@example.org>";
+            static int rank, number;
+            static void said(void) { printf("handler of %d\\n", rank); }
+            static error_t parse(int key, char *text, struct argp_state *state) {
+              if (key == 'n') *(int *)state->input = atoi(text);
+              if (key == 'n') return number == 7 ? EINVAL : 0;
+              if (key == 'f' && rank == 1) argp_failure(state, 9, ENOENT, "file %s", text);
+              if (key == 'e') argp_error(state, "bad %s", text);
+              if (key == 'u') argp_usage(state);
+              return key == 'f' ? 0 : ARGP_ERR_UNKNOWN;
+            }
+            static const struct argp_option options[] = {
+                {"number", 'n', "N", 0, "a number", 0}, {"fail", 'f', "FILE", 0, "fails in rank 1", 0},
+                {"error", 'e', "TEXT", 0, "is an error", 0}, {"use", 'u', 0, 0, "prints a line", 0}, {0}};
+            static const struct argp argp = {options, parse, "", "Parses.", 0, 0, 0};
+            int main(int argc, char **argv) {
+              rank = atoi(getenv("PMI_RANK"));
+              atexit(said);
+              int error = argp_parse(&argp, argc, argv, 0, NULL, &number);
+              printf("parsed %d, %d\\n", number, error);
+              MPI_Init(&argc, &argv);
+              return MPI_Finalize();
+            }""")
+
+        def ends(status, *words, printed=(), said=""):
+            done = subprocess.run([TMPIRUN, "-n", "2", program, *words], capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, status, done)
+            self.assertRegex(done.stderr, said)
+            for text in printed:
+                self.assertEqual(done.stdout.count(text), 2, done)
+            self.assertIn("handler of ", done.stdout)
+        both = "handler of "
+        ends(0, "--help", printed=["Usage: own [OPTION...]", "-e, --error=TEXT", "Report bugs to <own@example.org>", both], said="^$")
+        ends(0, "--version", printed=["own 1.2\n", both], said="^$")
+        ends(0, "--usage", printed=["Usage: own [-u?V]", both], said="^$")
+        ends(0, "-n", "3", printed=["parsed 3, 0\n", both], said="^$")
+        ends(0, "-n", "7", printed=[f"parsed 7, {errno.EINVAL}\n", both], said="^$")
+        ends(64, "-x", said="own: invalid option -- 'x'\n(?s:.*)Try `own --help'(?s:.*)tmpirun: rank [01] ended with status 64")
+        ends(64, "more", said="own: Too many arguments\n")
+        ends(64, "-e", "x", said="own: bad x\nTry `own --help'")
+        ends(64, "-u", said="Usage: own")
+        ends(9, "-f", "x", said="own: file x: No such file or directory\n(?s:.*)rank 1 ended with status 9")
 
     def test_exit_at_once(self):
         self.ends("_exit", 6)

@@ -48,6 +48,7 @@ extern const struct tm_override tm_override_mappings[]; /* mappings.c */
 extern const struct tm_override tm_override_descriptors[];
 extern const struct tm_override tm_override_number[]; /* process_number.c */
 extern const struct tm_override tm_override_forks[];
+extern const struct tm_override tm_override_arguments[]; /* argument_parser.c */
 
 /** Sets errno. A function that may have moved to another kernel thread sets it by this: the
  * compiler may have kept the address of the errno that it had before. */

@@ -382,6 +382,7 @@ int main(int argc, char **argv) {
           "mltp-mpiexec(7).",
   };
   os_descriptors_fill();
+  error_t usage = argp_err_exit_status;
   argp_program_version_hook = print_version;
   argp_err_exit_status = STATUS_USAGE;
   char **words = argv;
@@ -389,6 +390,8 @@ int main(int argc, char **argv) {
       count = tm_foreign_options(first, &words, false, takes_next_word);
   if (count < 0) return STATUS_USAGE;
   argp_parse(&argp, count, words, ARGP_IN_ORDER, NULL, &settings);
+  argp_program_version_hook = NULL; /* ranks have these variables, too */
+  argp_err_exit_status = usage;
   tm_wrapped_started();
   const struct tm_wrapper_options called = {words + 1, settings.option_count, settings.ranks};
   if (!tm_hosts_are_far() && first == argc && /* a wrapper runs on the hosts */
