@@ -322,7 +322,11 @@ static int close_range_rank(unsigned first, unsigned last, int flags) {
 
 /* It closes the descriptor that fdopendir() was given. */
 static int closedir_rank(DIR *folder) {
-  if (folder != NULL) tm_owner_forget(dirfd(folder));
+  if (folder == NULL) {
+    errno = EINVAL;
+    return -1;
+  }
+  tm_owner_forget(dirfd(folder));
   return closedir(folder);
 }
 

@@ -177,8 +177,8 @@ static bool may_run_once(const char *path, int ranks) {
 /* @return false, after a message; otherwise not at all. */
 static bool start(const char *path, char *const *command,
                   const struct tm_wrapper_options *options) {
-  char *words = launch_words(options), ranks[12];
   if (!may_run_once(path, options->ranks)) return false;
+  char *words = launch_words(options), ranks[12];
   snprintf(ranks, sizeof ranks, "%d", options->ranks);
   if (words == NULL || setenv(TM_LAUNCH, words, 1) != 0 || setenv(TM_RANKS, ranks, 1) != 0) {
     fprintf(stderr,
