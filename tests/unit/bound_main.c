@@ -111,15 +111,25 @@ static void pthread_exit_of_main_is_reported(void) {
 }
 
 static void unknown_attributes_are_refused(void) {
-  struct {
+  enum { MOST = 4096 };
+  union {
     mltp_init_attr_t known;
-    long later;
-  } attr = {MLTP_INIT_ATTR_INIT, 1};
-  attr.known.size = sizeof attr;
+    char bytes[MOST + 1];
+  } attr = {.known = MLTP_INIT_ATTR_INIT};
+  attr.known.size = sizeof attr.known + 1;
+  attr.bytes[sizeof attr.known] = 1;
   CHECK_EQUAL(mltp_init_with(&attr.known), EINVAL);
-  attr.later = 0;
+  attr.bytes[sizeof attr.known] = 0;
   CHECK_EQUAL(mltp_init_with(&attr.known), 0);
   CHECK_EQUAL(mltp_finalize(), 0);
+  attr.known.size = MOST;
+  CHECK_EQUAL(mltp_init_with(&attr.known), 0);
+  CHECK_EQUAL(mltp_finalize(), 0);
+  attr.bytes[MOST - 1] = 1;
+  CHECK_EQUAL(mltp_init_with(&attr.known), EINVAL);
+  attr.bytes[MOST - 1] = 0;
+  attr.known.size = MOST + 1;
+  CHECK_EQUAL(mltp_init_with(&attr.known), EINVAL);
   attr.known.size = 0;
   CHECK_EQUAL(mltp_init_with(&attr.known), EINVAL);
   CHECK_EQUAL(mltp_init_with(NULL), 0);
