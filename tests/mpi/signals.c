@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/time.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -74,6 +75,15 @@ static void check_once(void) {
   got = 0;
   CHECK(sysv_signal(SIGUSR1, handler) == SIG_DFL && raise(SIGUSR1) == 0 && got == SIGUSR1);
   CHECK(signal(SIGUSR1, SIG_DFL) == SIG_DFL);
+}
+
+/* The first number is a signal, and 0 is none. */
+static void check_raise(void) {
+  got = 0;
+  CHECK(signal(SIGHUP, handler) == SIG_DFL);
+  CHECK(raise(0) == 0 && got == 0);
+  CHECK(raise(SIGHUP) == 0 && got == SIGHUP);
+  CHECK(signal(SIGHUP, SIG_DFL) == handler);
 }
 
 static void *mask_of_pthread(void *mask) {
@@ -179,6 +189,11 @@ static void check_sleep(void) {
   alarm_every(20);
   CHECK(nanosleep(&hour, &left) == -1 && errno == EINTR && left.tv_sec > 3000);
   CHECK(sleep(3600) > 3000);
+  CHECK(usleep(3600u * 1000000) == -1 && errno == EINTR);
+  left.tv_sec = 0;
+  CHECK(clock_nanosleep(CLOCK_MONOTONIC, 0, &hour, &left) == EINTR && left.tv_sec > 3000);
+  left.tv_sec = 0;
+  CHECK(thrd_sleep(&hour, &left) == -1 && left.tv_sec > 3000);
   got = 0;
   CHECK(pause() == -1 && errno == EINTR && got == SIGALRM);
   step();
@@ -281,6 +296,28 @@ static void check_sent_to_waiter(void) {
   step();
 }
 
+static void note_details(int signo, siginfo_t *info, void *context) {
+  got = info->si_signo == signo && info->si_code == SI_TKILL && context != NULL ? signo : -1;
+}
+
+static void *call_handler(void *unused) {
+  CHECK(pthread_kill(pthread_self(), SIGUSR1) == 0);
+  return unused;
+}
+
+/* A handler is told what signal it is on a pthread, too. */
+static void check_details_on_pthread(void) {
+  pthread_t thread;
+  struct sigaction action = {.sa_sigaction = note_details, .sa_flags = SA_SIGINFO};
+  got = 0;
+  CHECK(sigaction(SIGUSR1, &action, NULL) == 0);
+  CHECK(pthread_create(&thread, NULL, call_handler, NULL) == 0);
+  CHECK(pthread_join(thread, NULL) == 0);
+  CHECK(got == SIGUSR1);
+  CHECK(signal(SIGUSR1, SIG_DFL) != SIG_ERR);
+  step();
+}
+
 /* ---- leaving a handler by a jump */
 
 static sigjmp_buf before;
@@ -343,6 +380,7 @@ int main(int argc, char **argv) {
   check_mask_of_pthread(0); /* before the rank has changed anything */
   check_arguments();
   check_once();
+  check_raise();
   check_masks();
   check_mask_of_pthread(SIGTERM);
   check_pending();
@@ -351,6 +389,7 @@ int main(int argc, char **argv) {
   check_suspend();
   check_sleep();
   check_sent_to_waiter();
+  check_details_on_pthread();
   check_stops();
   check_jumps();
   check_storm();
