@@ -151,6 +151,25 @@ static void check_timed_c11(void) {
   CHECK(mtx_unlock(&mutex) == thrd_success);
 }
 
+static int post_and_exit_c11(void *semaphore) {
+  CHECK(sem_post(semaphore) == 0);
+  thrd_exit(rank);
+}
+
+static void check_ends_c11(void) {
+  thrd_t thread;
+  sem_t semaphore;
+  int result = -1;
+  CHECK(sem_init(&semaphore, 0, 0) == 0);
+  CHECK(thrd_create(&thread, post_and_exit_c11, &semaphore) == thrd_success);
+  CHECK(thrd_join(thread, &result) == thrd_success && result == rank);
+  CHECK(thrd_create(&thread, post_and_exit_c11, &semaphore) == thrd_success);
+  CHECK(thrd_join(thread, NULL) == thrd_success);
+  CHECK(thrd_create(&thread, post_and_exit_c11, &semaphore) == thrd_success);
+  CHECK(thrd_detach(thread) == thrd_success);
+  for (int i = 0; i < 3; i++) CHECK(sem_wait(&semaphore) == 0);
+}
+
 /* ---- waits for a pthread that waits for another rank */
 
 static struct {
@@ -370,6 +389,7 @@ int main(int argc, char **argv) {
   check_cond();
   check_timed_rwlock();
   check_timed_c11();
+  check_ends_c11();
   check_chain();
   check_flock();
   check_c11();

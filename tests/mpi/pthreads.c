@@ -175,6 +175,9 @@ static void check_sleep(void) {
     CHECK(clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == 0);
   CHECK(clock_nanosleep(-1000, TIMER_ABSTIME, &until, NULL) == EINVAL);
   CHECK(usleep(1000) == 0 && sleep(0) == 0 && sched_yield() == 0);
+  left.tv_sec = 7;
+  CHECK(thrd_sleep(&a_while, &left) == 0 && left.tv_sec == 0);
+  CHECK(thrd_sleep(&wrong, NULL) < -1);
   thrd_yield();
 }
 
