@@ -106,6 +106,16 @@ static void moves_onto_others_fail(int rank) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* A page of which a part is asked for is the rank's, and the next one is not. */
+static void parts_of_pages_are_pages(int rank) {
+  char *at = fixed + (size_t)6000 * PAGES * PAGE;
+  if (rank == 0)
+    CHECK(mmap(at, PAGE + 1, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == at);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(rank != 1 || (is_refused(at + PAGE, 1) && map_at(at + (size_t)2 * PAGE, 1) != MAP_FAILED));
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /* Maps a guard of its own at the end of its stack, as interpreters of Java do. */
 static void *guard_stack(void *result) {
   pthread_attr_t attributes;
@@ -167,6 +177,7 @@ int main(int argc, char **argv) {
   for (int i = 0; i < 100; i++) own_reservations_work();
   moved_ones_leave(rank);
   moves_onto_others_fail(rank);
+  parts_of_pages_are_pages(rank);
   stacks_are_used_again(rank, size);
   addresses_come_again(rank);
   bad_calls_fail();
