@@ -6,7 +6,12 @@
  *   planted check      a thread acts on what it has read in an earlier critical section
  *   planted race       two threads add to a word without a lock
  *   planted masked     the same by threads that block all signals
+ *   planted first      the same by threads that block them by sigprocmask()
+ *   planted handled    the same by a handler that blocks them while it runs, and by a thread
+ *   planted stuck      a thread waits for a semaphore of its own, which nobody posts
  *   planted sleep      a thread trusts that another sleeps for longer; no order shows a bug
+ *   planted clocks     the same of two clocks
+ *   planted yield      a thread yields until the other, created later, stores a word; no bug
  *   planted slow       threads take turns, and the kernel takes its time; no bug
  *   planted read       a thread waits for the other in the kernel; no bug, but no seed says when
  */
@@ -14,6 +19,8 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -73,10 +80,79 @@ static void *add_one_masked(void *arg) {
   return add_one(arg);
 }
 
+static void *add_one_masked_first(void *arg) {
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_BLOCK, &all, NULL);
+  return add_one(arg);
+}
+
+/* With a call of libc's, behind which the gate's breakpoint stays. */
+static void add_one_slowly(int signo) {
+  int seen = *(volatile int *)&value;
+  (void)signo;
+  getppid();
+  *(volatile int *)&value = seen + 1;
+}
+
+static void *add_one_in_handler(void *arg) {
+  if (arg == NULL)
+    add_one_slowly(0);
+  else
+    raise(SIGUSR1);
+  return arg;
+}
+
+static void handle_signals(void) {
+  struct sigaction action = {.sa_handler = add_one_slowly};
+  sigfillset(&action.sa_mask);
+  if (sigaction(SIGUSR1, &action, NULL) != 0) abort();
+}
+
+static void *wait_for_nobody(void *arg) {
+  sem_t own;
+  sem_init(&own, 0, 0);
+  if (arg == NULL) sem_wait(&own);
+  return arg;
+}
+
 static void *sleep_for(void *arg) {
   sleep(arg != NULL ? 1000 : 2000);
   if (value++ != (arg == NULL)) abort();
   return NULL;
+}
+
+enum { CLOCK_MS = 1000000, SOON_NS = CLOCK_MS / 2 };
+
+/* Waits by a clock for some milliseconds, and not for much longer. */
+static void wait_by(clockid_t clock, int ms) {
+  struct timespec until, now;
+  sem_t never;
+  sem_init(&never, 0, 0);
+  clock_gettime(clock, &until);
+  until.tv_nsec += ms * CLOCK_MS;
+  until.tv_sec += until.tv_nsec / 1000000000;
+  until.tv_nsec %= 1000000000;
+  if (sem_clockwait(&never, clock, &until) == 0) abort();
+  clock_gettime(clock, &now);
+  long late = (now.tv_sec - until.tv_sec) * 1000000000 + now.tv_nsec - until.tv_nsec;
+  if (late < 0 || late > SOON_NS) abort();
+}
+
+/* The one with the earlier time is the first, whichever clock it is by. */
+static void *wait_by_two_clocks(void *arg) {
+  clockid_t clock = arg == NULL ? CLOCK_REALTIME : CLOCK_MONOTONIC;
+  wait_by(clock, arg == NULL ? 10 : 12);
+  if (value++ != (arg != NULL)) abort();
+  wait_by(clock, arg == NULL ? 20 : 10);
+  if (value++ != 2 + (arg == NULL)) abort();
+  return arg;
+}
+
+static void *yield_or_store(void *arg) {
+  while (arg == NULL && __atomic_load_n(&value, __ATOMIC_RELAXED) == 0) sched_yield();
+  __atomic_store_n(&value, 1, __ATOMIC_RELAXED);
+  return arg;
 }
 
 /* ---- slow: as on a machine with much to do */
@@ -156,7 +232,12 @@ int main(int argc, char **argv) {
   if (strcmp(what, "check") == 0) body = take_one, value = 1;
   if (strcmp(what, "race") == 0) body = add_one;
   if (strcmp(what, "masked") == 0) body = add_one_masked;
+  if (strcmp(what, "first") == 0) body = add_one_masked_first;
+  if (strcmp(what, "handled") == 0) body = add_one_in_handler, handle_signals();
+  if (strcmp(what, "stuck") == 0) body = wait_for_nobody;
   if (strcmp(what, "sleep") == 0) body = sleep_for;
+  if (strcmp(what, "clocks") == 0) body = wait_by_two_clocks;
+  if (strcmp(what, "yield") == 0) body = yield_or_store;
   if (strcmp(what, "read") == 0) body = read_or_write;
   if (strcmp(what, "slow") == 0) return run_slowly();
   printf("%s\n", what); /* stays in stdio's buffer until the end */
@@ -164,6 +245,8 @@ int main(int argc, char **argv) {
   if (pthread_create(&threads[0], NULL, body, NULL) != 0) return 2;
   if (pthread_create(&threads[1], NULL, body, threads) != 0) return 2;
   for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
-  if ((body == add_one || body == add_one_masked) && value != 2) abort();
+  bool adds = body == add_one || body == add_one_masked || body == add_one_masked_first ||
+              body == add_one_in_handler;
+  if (adds && value != 2) abort();
   return 0;
 }
