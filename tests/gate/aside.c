@@ -68,6 +68,9 @@ int main(void) {
   }
   CHECK(watch(200, 100) == 0); /* short turns: the next time aside is short again */
   CHECK(watch(1000, 2000) == 256u * MS);
+  CHECK(watch(30, 2000) == 0); /* the least time, and the shortest turns that are long */
+  CHECK(watch(2, 2000) == 512u * MS);
+  CHECK(watch(32, 1000) == 1024u * MS);
 
   gt_gate.permits = 1; /* mltpd has granted a part of the CPUs */
   CHECK(watch(1000, 2000) == 0);
@@ -76,6 +79,7 @@ int main(void) {
   due = GRANTED; /* threads that were ready when it began are no short turns */
   begin();
   turns_of(2000, 10000); /* long ones */
+  turns_of(500, 10000);  /* and the shortest of these */
   CHECK(gt_gate.aside);
   turns_of(100, 200); /* short ones end it at once */
   CHECK(!gt_gate.aside && gt_gate.permits == CPUS);

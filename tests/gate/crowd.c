@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A stock pthread program: how many of its threads compute at the same time?
- *   crowd N        eight threads that compute for a moment between two locks. Prints how often more
- *                  than N did so at a time, and how often they computed
+ *   crowd N        eight threads that compute for a moment between two locks, also when they end.
+ *                  Prints how often more than N did so at a time, and how often they computed
+ *   crowd N c11    the same; their last moments are in the destructor of a key of C11
  *   crowd together eight threads that compute until all of them do so at the same time
  *   crowd turns    the same, until each of them has computed
  *   crowd spin     one thread spins until another, created later, stores a word
@@ -27,6 +28,7 @@
  *                  they sleep in the gate
  */
 #include <dlfcn.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
@@ -34,6 +36,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,12 +44,14 @@
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
   THREADS = 8,
   ROUNDS = 150,
+  LAST_ROUNDS = 20,
   COMPUTE_NS = 200000,
   SOON = 6,
   SOON_NS = 6000000,
@@ -98,8 +103,30 @@ static void compute_once(void) {
   pthread_mutex_unlock(&mutex);
 }
 
+static bool is_c11; /* which key is used */
+static pthread_key_t key;
+static tss_t key_c11;
+
+static void keep_to_the_end(intptr_t round) {
+  if ((is_c11 ? tss_set(key_c11, (void *)round) : pthread_setspecific(key, (void *)round)) != 0)
+    _exit(1);
+}
+
+/* In all rounds of destructors but the last, in which the thread leaves the gate. */
+static void compute_at_the_end(void *of) {
+  intptr_t round = (intptr_t)of;
+  for (int i = 0; i < LAST_ROUNDS; i++) compute_once();
+  if (round + 1 < PTHREAD_DESTRUCTOR_ITERATIONS) keep_to_the_end(round + 1);
+}
+
+static bool make_key(void) {
+  return is_c11 ? tss_create(&key_c11, compute_at_the_end) == thrd_success
+                : pthread_key_create(&key, compute_at_the_end) == 0;
+}
+
 static void *compute(void *arg) {
   for (int i = 0; i < ROUNDS; i++) compute_once();
+  keep_to_the_end(1);
   return arg;
 }
 
@@ -371,6 +398,8 @@ int main(int argc, char **argv) {
   if (strcmp(what, "spin") == 0) first = spin, last = store;
   if (strcmp(what, "read") == 0) first = receive, last = send_all;
   counted.most = atoi(what);
+  is_c11 = argc > 2 && strcmp(argv[2], "c11") == 0;
+  if (counted.most > 0 && !make_key()) return 1;
   for (int i = 0; i < count; i++)
     if (pthread_create(&threads[i], NULL, i < count - 1 ? first : last, i == 0 ? ends : NULL) != 0)
       return 1;

@@ -5,6 +5,7 @@
  *   early list      prints the names of the functions
  *   early NAME      calls that one first, then has a thread
  */
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -40,6 +41,15 @@ static bool creates(void) {
   return pthread_create(&thread, NULL, add_one, NULL) == 0 && pthread_join(thread, NULL) == 0;
 }
 
+static int return_none(void *unused) { return unused == NULL; }
+
+static bool creates_c11(void) {
+  thrd_t thread;
+  int result = 0;
+  return thrd_create(&thread, return_none, NULL) == thrd_success &&
+         thrd_join(thread, &result) == thrd_success && result == 1;
+}
+
 static bool locks(void) {
   return pthread_mutex_lock(&mutex) == 0 && pthread_mutex_unlock(&mutex) == 0;
 }
@@ -47,6 +57,47 @@ static bool locks(void) {
 static bool tries_lock(void) {
   return pthread_mutex_trylock(&mutex) == 0 && pthread_mutex_unlock(&mutex) == 0;
 }
+
+static struct timespec now_by(clockid_t clock) {
+  struct timespec now;
+  clock_gettime(clock, &now);
+  return now;
+}
+
+static bool locks_by_clock(void) {
+  struct timespec now = now_by(CLOCK_MONOTONIC);
+  return pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &now) == 0 &&
+         pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &now) == ETIMEDOUT &&
+         pthread_mutex_unlock(&mutex) == 0;
+}
+
+static bool waits_by_clock(void) {
+  struct timespec now = now_by(CLOCK_MONOTONIC);
+  return pthread_mutex_lock(&mutex) == 0 &&
+         pthread_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &now) == ETIMEDOUT &&
+         pthread_mutex_unlock(&mutex) == 0;
+}
+
+static bool reads_by_clock(void) {
+  struct timespec now = now_by(CLOCK_MONOTONIC);
+  return pthread_rwlock_wrlock(&rwlock) == 0 && pthread_rwlock_unlock(&rwlock) == 0 &&
+         pthread_rwlock_clockrdlock(&rwlock, CLOCK_MONOTONIC, &now) == 0 &&
+         pthread_rwlock_clockwrlock(&rwlock, CLOCK_MONOTONIC, &now) == ETIMEDOUT &&
+         pthread_rwlock_unlock(&rwlock) == 0;
+}
+
+static bool takes_by_clock(void) {
+  struct timespec now = now_by(CLOCK_MONOTONIC);
+  return sem_init(&sem, 0, 1) == 0 && sem_clockwait(&sem, CLOCK_MONOTONIC, &now) == 0 &&
+         sem_clockwait(&sem, CLOCK_MONOTONIC, &now) == -1 && errno == ETIMEDOUT;
+}
+
+static bool sleeps_by_clock(void) {
+  const struct timespec no_time = {0, 0};
+  return clock_nanosleep(CLOCK_MONOTONIC, 0, &no_time, NULL) == 0;
+}
+
+static bool sleeps_seconds(void) { return sleep(0) == 0; }
 
 static bool signals(void) { return pthread_cond_signal(&cond) == 0; }
 static bool broadcasts(void) { return pthread_cond_broadcast(&cond) == 0; }
@@ -133,7 +184,14 @@ static const struct {
   bool (*call)(void);
 } calls[] = {
     {"pthread_create", creates},
+    {"thrd_create", creates_c11},
     {"pthread_mutex_lock", locks},
+    {"pthread_mutex_clocklock", locks_by_clock},
+    {"pthread_cond_clockwait", waits_by_clock},
+    {"pthread_rwlock_clockrdlock", reads_by_clock},
+    {"sem_clockwait", takes_by_clock},
+    {"clock_nanosleep", sleeps_by_clock},
+    {"sleep", sleeps_seconds},
     {"pthread_mutex_trylock", tries_lock},
     {"pthread_cond_signal", signals},
     {"pthread_cond_broadcast", broadcasts},

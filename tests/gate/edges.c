@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A stock pthread program whose threads are unusual: libc refuses some, makes others itself, and
  * some end with keys that were made by other names. Objects on which threads wait side by side.
- * Children that are forked by other calls than fork(), or in handlers. It knows nothing of the
- * gate, and runs without it, too. With an argument it does the first alone.
+ * Children that are forked by other calls than fork(), in handlers, or while threads wait. It knows
+ * nothing of the gate, and runs without it, too. With an argument it does the first alone, and
+ * another thread than the first is the last.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -220,16 +221,121 @@ static void test_children_of_handlers(void) {
   CHECK(pthread_join(thread, NULL) == 0);
 }
 
+/* ---- many that wait for one broadcast, and a child of a program that has such threads */
+
+enum { MANY = 40 };
+
+static pthread_cond_t arrived = PTHREAD_COND_INITIALIZER, released = PTHREAD_COND_INITIALIZER;
+static int waiting, go_on;
+
+static void *wait_for_release(void *arg) {
+  pthread_mutex_lock(&mutex);
+  if (++waiting == MANY) pthread_cond_signal(&arrived);
+  while (!go_on) CHECK(pthread_cond_wait(&released, &mutex) == 0);
+  waiting--;
+  pthread_mutex_unlock(&mutex);
+  return arg;
+}
+
+static void release_all(void) {
+  pthread_mutex_lock(&mutex);
+  go_on = 1;
+  pthread_cond_broadcast(&released);
+  pthread_mutex_unlock(&mutex);
+}
+
+/* The others do not exist here, though they were waiting. */
+static void be_child(void) {
+  pthread_t thread;
+  void *result;
+  release_all();
+  CHECK(pthread_create(&thread, NULL, returns, &waiting) == 0);
+  CHECK(pthread_join(thread, &result) == 0 && result == &waiting);
+  CHECK(waiting == MANY);
+  _exit(0);
+}
+
+static void test_many(void) {
+  pthread_t threads[MANY];
+  int status = -1;
+  for (int i = 0; i < MANY; i++)
+    CHECK(pthread_create(&threads[i], NULL, wait_for_release, NULL) == 0);
+  pthread_mutex_lock(&mutex);
+  while (waiting < MANY) CHECK(pthread_cond_wait(&arrived, &mutex) == 0);
+  pthread_mutex_unlock(&mutex);
+  pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) be_child();
+  CHECK(waitpid(child, &status, 0) == child && status == 0);
+  release_all();
+  for (int i = 0; i < MANY; i++) CHECK(pthread_join(threads[i], NULL) == 0);
+  CHECK(waiting == 0);
+}
+
+/* ---- a cancellation does not end a wait of a thread that has disabled it */
+
+static sem_t own_turn, began;
+
+static void *wait_undisturbed(void *at_sem) {
+  CHECK(pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL) == 0);
+  pthread_mutex_lock(&mutex);
+  sem_post(&began);
+  while (at_sem == NULL && !go_on) CHECK(pthread_cond_wait(&released, &mutex) == 0);
+  pthread_mutex_unlock(&mutex);
+  if (at_sem != NULL) CHECK(sem_wait(&own_turn) == 0);
+  CHECK(pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL) == 0);
+  pthread_testcancel();
+  failed(__LINE__, "it is cancelled then");
+  return NULL;
+}
+
+static void test_disabled_cancellation(void) {
+  CHECK(sem_init(&own_turn, 0, 0) == 0 && sem_init(&began, 0, 0) == 0);
+  for (int at_sem = 0; at_sem < 2; at_sem++) {
+    pthread_t thread;
+    void *result;
+    go_on = 0;
+    CHECK(pthread_create(&thread, NULL, wait_undisturbed, at_sem ? &own_turn : NULL) == 0);
+    CHECK(sem_wait(&began) == 0);
+    usleep(1000);
+    pthread_mutex_lock(&mutex); /* it has given it back, where it waits for the condition */
+    CHECK(pthread_cancel(thread) == 0);
+    pthread_mutex_unlock(&mutex);
+    usleep(1000);
+    release_all();
+    if (at_sem) sem_post(&own_turn);
+    CHECK(pthread_join(thread, &result) == 0 && result == PTHREAD_CANCELED);
+  }
+}
+
+/* ---- the first thread ends, and the process with the last one. Not after test_timer(): the thread
+ * that libc has made for timers stays */
+
+static void *be_the_last(void *first) {
+  CHECK(pthread_join(*(pthread_t *)first, NULL) == 0);
+  puts("right");
+  return NULL;
+}
+
+static void leave_to_the_last(void) {
+  static pthread_t first;
+  pthread_t last;
+  first = pthread_self();
+  CHECK(pthread_create(&last, NULL, be_the_last, &first) == 0);
+  pthread_exit(NULL);
+}
+
 int main(int argc, char **argv) {
   (void)argv;
   test_refusals();
-  if (argc == 1) {
-    test_keys();
-    test_timer();
-    test_neighbours();
-    test_children();
-    test_children_of_handlers();
-  }
+  if (argc > 1) leave_to_the_last();
+  test_keys();
+  test_timer();
+  test_neighbours();
+  test_children();
+  test_children_of_handlers();
+  test_many();
+  test_disabled_cancellation();
   puts("right");
   return 0;
 }

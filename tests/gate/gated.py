@@ -29,6 +29,7 @@ print(len(done), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 THREADS = 8  # of the crowd
 OTHERS = 6  # programs that compute on the same CPU
+MANY = 50  # permits: more threads than the gate wakes at once are woken
 HANG_S = 550  # CTest would end the test a little later, without what it has seen
 MLTP, OBJECTS, VARIANTS, CROWD, EDGES, PRIORITIES, CALLS, LENT, EARLY, MUSL = sys.argv[1:11]
 SANITIZED = sys.argv[11:]
@@ -52,8 +53,20 @@ def objects():
     """Each call on each kind of object does what it does without the gate."""
     for program in (OBJECTS, VARIANTS, EDGES):
         assert subprocess.run([program], check=True, capture_output=True).stdout == b"right\n"
-        for permits in (1, 2, 4):
+        for permits in (1, 2, 4, MANY):
             assert gated(permits, program) == "right\n"
+
+
+def nobody_needs_the_monitor():
+    """All waits of that program are the gate's own, also those in a child of a program whose threads wait."""
+    assert gated(1, EDGES, monitor="off") == "right\n"
+
+
+def the_last_thread_ends_the_program():
+    """The first thread may end before another one, which ends the process."""
+    assert subprocess.run([EDGES, "last"], check=True, capture_output=True).stdout == b"right\n"
+    for permits in (1, 2):
+        assert gated(permits, EDGES, "last") == "right\n"
 
 
 def no_call_stops_others():
@@ -67,8 +80,9 @@ def as_many_as_permits():
     """Eight threads compute, and never more at a time than there are permits; as many as there are, if none makes a call.
     On a loaded machine the kernel stops threads that have permits, and the monitor would let others run instead."""
     for permits in (1, 2, THREADS - 1):
-        over, times = map(int, gated(permits, CROWD, str(permits), monitor="off").split())
-        assert over == 0 and times > 0, f"{permits} permits: more threads computed at a time in {over} of {times} cases"
+        for key in ("posix", "c11"):
+            over, times = map(int, gated(permits, CROWD, str(permits), key, monitor="off").split())
+            assert over == 0 and times > 0, f"{permits} permits, {key}: more threads computed at a time in {over} of {times} cases"
     gated(THREADS, CROWD, "together", monitor="off")
 
 
@@ -195,7 +209,8 @@ def programs_with_sanitizers():
 
 
 if __name__ == "__main__":
-    for test in (objects, no_call_stops_others, as_many_as_permits, other_programs_change_nothing, all_have_turns,
+    for test in (objects, nobody_needs_the_monitor, the_last_thread_ends_the_program, no_call_stops_others, as_many_as_permits,
+                 other_programs_change_nothing, all_have_turns,
                  nobody_is_stranded, spinning_has_short_slices, a_team_spins, the_gate_stands_aside, threads_begin_at_once,
                  calls_lend_permits, each_call_lends, no_wake_is_lost, priorities_count, calls_before_the_start,
                  children_have_threads, a_program_of_musl, programs_with_sanitizers):

@@ -7,6 +7,7 @@
  *   lent gated   the same, and which thread ran, with one permit and MLTP_MONITOR=off
  *   lent list    prints the names of the calls
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -362,6 +363,17 @@ static void overflow(void (*more)(void)) {
   CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
 }
 
+/* Without the monitor the gate has no kernel thread of its own. */
+static int kernel_threads(void) {
+  int count = 0;
+  DIR *folder = opendir("/proc/self/task");
+  CHECK(folder != NULL);
+  for (const struct dirent *entry; (entry = readdir(folder)) != NULL;)
+    count += entry->d_name[0] != '.';
+  closedir(folder);
+  return count;
+}
+
 int main(int argc, char **argv) {
   void (*const overflows[])(void) = {read_more, recv_more, recvfrom_more, poll_more, ppoll_more};
   const char *how = argc > 1 ? argv[1] : "";
@@ -385,6 +397,7 @@ int main(int argc, char **argv) {
       wait_once();
     }
   row = NULL;
+  if (gated) CHECK(kernel_threads() == 2);
   sem_post(&wanted);
   CHECK(pthread_join(thread, NULL) == 0);
   puts("right");

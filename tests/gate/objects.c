@@ -148,6 +148,7 @@ static void test_types(void) {
   CHECK(pthread_mutex_unlock(&checks) == 0 && pthread_mutex_unlock(&checks) == EPERM);
   test_recursive(&again);
   CHECK(pthread_cond_wait(&cond, &checks) == EPERM);
+  CHECK(pthread_join(pthread_self(), NULL) == EDEADLK);
 }
 
 /* ---- semaphores, readers and writers, once */
@@ -258,6 +259,7 @@ static void test_handlers(void) {
 static void test_fork(void) {
   pid_t child = fork();
   if (child == 0) {
+    test_types();
     on_all(locks);
     _exit(0);
   }
