@@ -305,7 +305,7 @@ static void *call_handler(void *unused) {
   return unused;
 }
 
-/* A handler is told what signal it is on a pthread, too. */
+/* Also on a pthread a handler gets the details of its signal. */
 static void check_details_on_pthread(void) {
   pthread_t thread;
   struct sigaction action = {.sa_sigaction = note_details, .sa_flags = SA_SIGINFO};
