@@ -132,12 +132,12 @@ class OverNodes(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             at = pathlib.Path(folder)
             for name, text in (("suite/runtests", ""), ("programs/config.status", ""), ("build/bin/tmpicc", ""), ("build/include/tmpi/mpi.h", ""),
-                               ("build/lib/tmpi/start.o", ""), ("bin/make", "#!/bin/sh\necho x >> made\n")):
+                               ("build/lib/tmpi/start.a", ""), ("bin/make", "#!/bin/sh\necho x >> made\n")):
                 (at / name).parent.mkdir(parents=True, exist_ok=True)
                 (at / name).write_text(text, encoding="ascii")
             (at / "bin/make").chmod(0o755)
             options = argparse.Namespace(work=at, path=at / "suite", bin=at / "build/bin", report=False, jobs=1)
-            for changed, times in ((None, 1), (None, 1), ("bin/tmpicc", 2), ("include/tmpi/mpi.h", 3), ("lib/tmpi/start.o", 4), (None, 4)):
+            for changed, times in ((None, 1), (None, 1), ("bin/tmpicc", 2), ("include/tmpi/mpi.h", 3), ("lib/tmpi/start.a", 4), (None, 4)):
                 if changed:
                     (at / "build" / changed).write_text("changed", encoding="ascii")
                 TOOL.prepare(options, os.environ | {"PATH": f"{at}/bin:{os.environ['PATH']}"})

@@ -214,7 +214,7 @@ def fingerprint(folder):
     """@return a number of what programs are built with: tmpicc and its siblings, headers and what is linked in. make takes
     minutes to find that nothing has changed, and tries each time to build what cannot be built."""
     above, digest = folder.resolve().parent, hashlib.sha256()
-    for path in [*sorted(folder.glob("tmpi[cf]*")), *sorted(above.glob("include/tmpi/*")), *sorted(above.glob("lib/tmpi/*.o"))]:
+    for path in [*sorted(folder.glob("tmpi[cf]*")), *sorted(above.glob("include/tmpi/*")), *sorted(above.glob("lib/tmpi/*.a"))]:
         digest.update(f"{path.name}\n".encode() + path.read_bytes())
     return digest.hexdigest()
 
