@@ -16,14 +16,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "support/byte.h"
 #include "support/support.h"
 
 #define MS 1000000ull
-
-static void close_both(const int *ends) {
-  CHECK_EQUAL(mltp_io_close(ends[0]), 0);
-  CHECK_EQUAL(mltp_io_close(ends[1]), 0);
-}
 
 /* ---- data */
 
@@ -98,14 +94,6 @@ static void mltp_io_read_returns_0_at_the_end(void) {
 
 /* ---- only the caller waits */
 
-static void *read_one(void *p0) {
-  char byte = 0;
-  size_t count;
-  CHECK_EQUAL(mltp_io_read(*(int *)p0, &byte, 1, &count), 0);
-  CHECK_EQUAL(byte, 'x');
-  return NULL;
-}
-
 /* On one VP: the writer runs although the reader waits. */
 static void mltp_io_read_blocks_only_its_thread(void) {
   int ends[2];
@@ -137,12 +125,6 @@ static void mltp_io_events_arrive_while_threads_yield(void) {
   while (atomic_load(&done) == 0) mltp_yield(); /* else this hangs */
   CHECK_EQUAL(mltp_join(reader, NULL), 0);
   close_both(ends);
-}
-
-static void *write_late(void *p0) {
-  usleep(300000); /* longer than a deadlock takes to be suspected */
-  CHECK_EQUAL(write(*(int *)p0, "x", 1), 1);
-  return NULL;
 }
 
 /* Every VP sleeps; what wakes them comes from outside. */

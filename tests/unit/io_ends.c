@@ -15,22 +15,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "support/byte.h"
 #include "support/support.h"
 
 #define MS 1000000ull
-
-static void close_both(const int *ends) {
-  CHECK_EQUAL(mltp_io_close(ends[0]), 0);
-  CHECK_EQUAL(mltp_io_close(ends[1]), 0);
-}
-
-static void *read_one(void *p0) {
-  char byte = 0;
-  size_t count;
-  CHECK_EQUAL(mltp_io_read(*(int *)p0, &byte, 1, &count), 0);
-  CHECK_EQUAL(byte, 'x');
-  return NULL;
-}
 
 static void *write_one(void *p0) {
   CHECK_EQUAL(mltp_io_write(*(int *)p0, "x", 1, NULL), 0);
@@ -179,12 +167,6 @@ static void mltp_io_poll_sees_descriptor_0(void) {
   poll_number(0);
   if (kept >= 0) CHECK_EQUAL(dup2(kept, 0), 0);
   if (kept >= 0) close(kept);
-}
-
-static void *write_late(void *p0) {
-  usleep(300000); /* longer than a deadlock takes to be suspected */
-  CHECK_EQUAL(write(*(int *)p0, "x", 1), 1);
-  return NULL;
 }
 
 /* Every VP sleeps; what wakes them comes from outside. */
