@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the gate adds to operations on free objects and to a thread: price.py LIBRARY PROGRAM.
 
-Callgrind counts the instructions of PROGRAM with LIBRARY preloaded and without. A round's cost is
-the difference between two numbers of rounds, so what a process costs by itself does not count.
-Of waits for a mutex that is held for long, the instructions of the function that spins are counted.
+Callgrind counts the instructions of PROGRAM with LIBRARY preloaded and without. What a process costs without a round does
+not count. Of waits for a mutex that is held for long, the instructions of the function that spins are counted.
 """
 import os
 import re
@@ -14,10 +13,12 @@ import sys
 import tempfile
 
 LIBRARY, PROGRAM = sys.argv[1:3]
-FEW, MANY = 10000, 20000
+ROUNDS = 20000
 SLOW = 20  # the rounds of operations that switch threads are divided by it
 # The most instructions that a gated round may take beside libc's own. A thread gets no heap of its own.
 MORE = {"mutex": 15, "recursive": 0, "sem": 45, "cond": 45, "thread": 2500, "c11": 2500, "stray": 15}
+TURNS = 5  # threads that wait for each other take more instructions, never fewer: the least one counts
+WAITS = 500
 SPUN = 200  # the most instructions of a wait in the function that spins; a hundred spins take 700
 
 
@@ -34,19 +35,21 @@ def instructions(name, rounds, gated, out="/dev/null"):
 
 
 def a_round(name, gated):
-    few, many = (rounds // (SLOW if name in ("thread", "c11") else 1) for rounds in (FEW, MANY))
-    return (instructions(name, many, gated) - instructions(name, few, gated)) / (many - few)
+    slow = name in ("thread", "c11")
+    rounds = ROUNDS // (SLOW if slow else 1)
+    least = min(instructions(name, rounds, gated) for _ in range(TURNS if slow else 1))
+    return (least - instructions(name, 0, gated)) / rounds
 
 
 def spun():
     """A wait's instructions in the function that spins."""
     with tempfile.TemporaryDirectory() as folder:
         out = f"{folder}/callgrind.out"
-        instructions("wait", FEW // SLOW, True, out)
+        instructions("wait", WAITS, True, out)
         annotated = subprocess.run(["callgrind_annotate", "--auto=no", "--threshold=100", out], capture_output=True, text=True,
                                    check=True)
     counts = re.findall(r"^\s*([\d,]+) .*:gt_mutex_lock_busy\b", annotated.stdout, re.M)
-    return sum(int(count.replace(",", "")) for count in counts) / (FEW // SLOW)
+    return sum(int(count.replace(",", "")) for count in counts) / WAITS
 
 
 def main():

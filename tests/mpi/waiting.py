@@ -14,6 +14,7 @@ import unittest
 
 TMPIRUN, PROGRAM = "", ""
 ROUNDS = 50
+TURNS = 20  # what comes with the first looks is no spin, and in a lucky turn all comes so
 CALLS = ("recv", "recv-any", "wait", "waitall", "waitany", "waitsome", "probe", "mprobe", "sendrecv", "send", "ssend",
          "barrier", "bcast", "allreduce")
 
@@ -65,8 +66,8 @@ class OneProcessor(unittest.TestCase):
 class Processors(unittest.TestCase):
     def test_spin_is_paid(self):
         for call in CALLS:
-            waits = run(call, "--one-to-one", "--wait=spin:1000000")
-            self.assertGreater(waits["spins_paid"], 0, call)
+            turns = (run(call, "--one-to-one", "--wait=spin:1000000", rounds=1000) for _ in range(TURNS))
+            self.assertTrue(any(waits["spins_paid"] > 0 for waits in turns), call)
 
     def test_it_comes_when_the_time_is_over(self):
         for call in CALLS:
