@@ -210,7 +210,7 @@ PROGRAMS = (
           answer=str.strip),
     Batch("numpy", [*CLIENT, "blas", "{input}"], lambda _, quick: 300 if quick else 3000, "python3-numpy",
           answer=str.strip, module="numpy"),
-    Server("memcached", ["memcached", "-u", "root", "-t", str(THREADS), "-s", "{socket}"], (200000, 20000)),
+    Server("memcached", ["memcached", "-u", "root", "-t", str(THREADS), "-s", "{socket}"], (1000000, 20000)),
     Server("redis", ["redis-server", "--port", "0", "--unixsocket", "{socket}", "--io-threads", "4", "--save", ""],
            (100000, 20000), "redis-server"),
     Stress("mutex", 400000), Stress("sem", 200000, 20), Stress("pthread", 40000), Stress("sleep", 40000),
