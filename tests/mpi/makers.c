@@ -110,6 +110,238 @@ static void others(void) {
   }
 }
 
+/* ---- what a type tells of its making, number by number */
+
+enum { NUMBERS = 16 };
+
+struct contents {
+  int combiner, integer_count, address_count, count_count, type_count;
+  int integers[NUMBERS];
+  MPI_Aint addresses[NUMBERS];
+  MPI_Count counts[NUMBERS];
+  MPI_Datatype types[NUMBERS];
+};
+
+/* Nothing else is written to the room that there is. Frees the type. */
+static void tells(MPI_Datatype type, const struct contents *expected) {
+  struct contents listed = {0};
+  MPI_Count integers, addresses, counts, types;
+  CHECK(type != MPI_DATATYPE_NULL);
+  MPI_Type_get_envelope_c(type, &integers, &addresses, &counts, &types, &listed.combiner);
+  MPI_Type_get_contents_c(type, integers, addresses, counts, types, listed.integers,
+                          listed.addresses, listed.counts, listed.types);
+  CHECK(listed.combiner == expected->combiner && integers == expected->integer_count &&
+        addresses == expected->address_count && counts == expected->count_count &&
+        types == expected->type_count);
+  CHECK(memcmp(listed.integers, expected->integers, sizeof listed.integers) == 0);
+  CHECK(memcmp(listed.addresses, expected->addresses, sizeof listed.addresses) == 0);
+  CHECK(memcmp(listed.counts, expected->counts, sizeof listed.counts) == 0);
+  CHECK(memcmp(listed.types, expected->types, sizeof listed.types) == 0);
+  MPI_Type_free(&type);
+}
+
+static void exactly(void) {
+  static const int sizes[] = {7, 8}, subsizes[] = {3, 4}, starts[] = {1, 2};
+  static const int distribs[] = {MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC}, dargs[] = {5, 3},
+                   processes[] = {2, 3};
+  const MPI_Datatype types[] = {MPI_INT, MPI_DOUBLE};
+  MPI_Datatype type;
+  MPI_Type_dup(MPI_SHORT, &type);
+  tells(type,
+        &(struct contents){.combiner = MPI_COMBINER_DUP, .type_count = 1, .types = {MPI_SHORT}});
+  MPI_Type_contiguous(5, MPI_INT, &type);
+  tells(type, &(struct contents){MPI_COMBINER_CONTIGUOUS, 1, 0, 0, 1, {5}, {0}, {0}, {MPI_INT}});
+  MPI_Type_vector(3, 2, 5, MPI_INT, &type);
+  tells(type, &(struct contents){MPI_COMBINER_VECTOR, 3, 0, 0, 1, {3, 2, 5}, {0}, {0}, {MPI_INT}});
+  MPI_Type_create_hvector(3, 2, 24, MPI_INT, &type);
+  tells(type, &(struct contents){MPI_COMBINER_HVECTOR, 2, 1, 0, 1, {3, 2}, {24}, {0}, {MPI_INT}});
+  MPI_Type_indexed(2, &lengths[1], &displs[1], MPI_INT, &type);
+  tells(type,
+        &(struct contents){MPI_COMBINER_INDEXED, 5, 0, 0, 1, {2, 2, 1, 4, 9}, {0}, {0}, {MPI_INT}});
+  MPI_Type_create_hindexed(2, &lengths[1], &addresses[1], MPI_INT, &type);
+  tells(type,
+        &(struct contents){MPI_COMBINER_HINDEXED, 3, 2, 0, 1, {2, 2, 1}, {16, 36}, {0}, {MPI_INT}});
+  MPI_Type_create_indexed_block(2, 3, &displs[1], MPI_INT, &type);
+  tells(type, &(struct contents){
+                  MPI_COMBINER_INDEXED_BLOCK, 4, 0, 0, 1, {2, 3, 4, 9}, {0}, {0}, {MPI_INT}});
+  MPI_Type_create_hindexed_block(2, 3, &addresses[1], MPI_INT, &type);
+  tells(type, &(struct contents){
+                  MPI_COMBINER_HINDEXED_BLOCK, 2, 2, 0, 1, {2, 3}, {16, 36}, {0}, {MPI_INT}});
+  MPI_Type_create_struct(2, &lengths[1], &addresses[1], types, &type);
+  tells(type,
+        &(struct contents){
+            MPI_COMBINER_STRUCT, 3, 2, 0, 2, {2, 2, 1}, {16, 36}, {0}, {MPI_INT, MPI_DOUBLE}});
+  MPI_Type_create_resized(MPI_INT, -4, 12, &type);
+  tells(type, &(struct contents){MPI_COMBINER_RESIZED, 0, 2, 0, 1, {0}, {-4, 12}, {0}, {MPI_INT}});
+  MPI_Type_create_subarray(2, sizes, subsizes, starts, MPI_ORDER_C, MPI_INT, &type);
+  tells(type, &(struct contents){MPI_COMBINER_SUBARRAY,
+                                 8,
+                                 0,
+                                 0,
+                                 1,
+                                 {2, 7, 8, 3, 4, 1, 2, MPI_ORDER_C},
+                                 {0},
+                                 {0},
+                                 {MPI_INT}});
+  MPI_Type_create_darray(6, 4, 2, sizes, distribs, dargs, processes, MPI_ORDER_FORTRAN, MPI_INT,
+                         &type);
+  tells(type,
+        &(struct contents){MPI_COMBINER_DARRAY,
+                           12,
+                           0,
+                           0,
+                           1,
+                           {6, 4, 2, 7, 8, distribs[0], distribs[1], 5, 3, 2, 3, MPI_ORDER_FORTRAN},
+                           {0},
+                           {0},
+                           {MPI_INT}});
+}
+
+/* The same of the calls with 64-bit counts. */
+static void exactly_large(void) {
+  static const MPI_Count sizes[] = {7, 8}, subsizes[] = {3, 4}, starts[] = {1, 2};
+  static const int distribs[] = {MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC}, dargs[] = {5, 3},
+                   processes[] = {2, 3};
+  const MPI_Datatype types[] = {MPI_INT, MPI_DOUBLE};
+  MPI_Datatype type;
+  MPI_Type_vector_c(3, 2, 5, MPI_INT, &type);
+  tells(type, &(struct contents){MPI_COMBINER_VECTOR, 0, 0, 3, 1, {0}, {0}, {3, 2, 5}, {MPI_INT}});
+  MPI_Type_create_hvector_c(3, 2, 24, MPI_INT, &type);
+  tells(type,
+        &(struct contents){MPI_COMBINER_HVECTOR, 0, 0, 3, 1, {0}, {0}, {3, 2, 24}, {MPI_INT}});
+  MPI_Type_indexed_c(2, &wide_lengths[1], &wide_displs[1], MPI_INT, &type);
+  tells(type,
+        &(struct contents){MPI_COMBINER_INDEXED, 0, 0, 5, 1, {0}, {0}, {2, 2, 1, 4, 9}, {MPI_INT}});
+  MPI_Type_create_hindexed_block_c(2, 3, &wide_addresses[1], MPI_INT, &type);
+  tells(type, &(struct contents){
+                  MPI_COMBINER_HINDEXED_BLOCK, 0, 0, 4, 1, {0}, {0}, {2, 3, 16, 36}, {MPI_INT}});
+  MPI_Type_create_struct_c(2, &wide_lengths[1], &wide_addresses[1], types, &type);
+  tells(type,
+        &(struct contents){
+            MPI_COMBINER_STRUCT, 0, 0, 5, 2, {0}, {0}, {2, 2, 1, 16, 36}, {MPI_INT, MPI_DOUBLE}});
+  MPI_Type_create_resized_c(MPI_INT, -4, 12, &type);
+  tells(type, &(struct contents){MPI_COMBINER_RESIZED, 0, 0, 2, 1, {0}, {0}, {-4, 12}, {MPI_INT}});
+  MPI_Type_create_subarray_c(2, sizes, subsizes, starts, MPI_ORDER_C, MPI_INT, &type);
+  tells(
+      type,
+      &(struct contents){
+          MPI_COMBINER_SUBARRAY, 2, 0, 6, 1, {2, MPI_ORDER_C}, {0}, {7, 8, 3, 4, 1, 2}, {MPI_INT}});
+  MPI_Type_create_darray_c(6, 4, 2, sizes, distribs, dargs, processes, MPI_ORDER_FORTRAN, MPI_INT,
+                           &type);
+  tells(type, &(struct contents){MPI_COMBINER_DARRAY,
+                                 10,
+                                 0,
+                                 2,
+                                 1,
+                                 {6, 4, 2, distribs[0], distribs[1], 5, 3, 2, 3, MPI_ORDER_FORTRAN},
+                                 {0},
+                                 {7, 8},
+                                 {MPI_INT}});
+}
+
+/* A long list is listed in its order; a type that is listed is held, by each that is listed anew.
+ */
+static void listed_and_held(void) {
+  enum { BLOCKS = 1000 };
+  static int block_displs[BLOCKS], integers[BLOCKS + 2];
+  MPI_Datatype inner, outer, listed;
+  int size;
+  for (int i = 0; i < BLOCKS; i++) block_displs[i] = 3 * i;
+  MPI_Type_create_indexed_block(BLOCKS, 2, block_displs, MPI_INT, &inner);
+  MPI_Type_get_contents(inner, BLOCKS + 2, 0, 1, integers, NULL, &listed);
+  CHECK(integers[0] == BLOCKS && integers[1] == 2);
+  for (int i = 0; i < BLOCKS; i++) CHECK(integers[i + 2] == 3 * i);
+  MPI_Type_contiguous(2, inner, &outer);
+  MPI_Type_free(&inner);
+  for (int i = 0; i < 3; i++) {
+    MPI_Type_get_contents(outer, 1, 0, 1, integers, NULL, &listed);
+    MPI_Type_size(listed, &size);
+    CHECK(size == 2 * BLOCKS * (int)sizeof(int));
+    MPI_Type_free(&listed);
+  }
+  MPI_Type_free(&outer);
+}
+
+/* ---- distributed arrays: each element is of the process that the standard's formulas name */
+
+enum { DIMS = 3 };
+
+struct dealt {
+  int ndims, sizes[DIMS], distribs[DIMS], dargs[DIMS], processes[DIMS];
+};
+
+/* @return the place, in its dimension's processes, of the owner of an index. */
+static int owner(const struct dealt *d, int dim, int index) {
+  int processes = d->processes[dim], block = d->dargs[dim];
+  if (d->distribs[dim] == MPI_DISTRIBUTE_NONE) return 0;
+  if (block == MPI_DISTRIBUTE_DFLT_DARG)
+    block =
+        d->distribs[dim] == MPI_DISTRIBUTE_CYCLIC ? 1 : (d->sizes[dim] + processes - 1) / processes;
+  return index / block % processes;
+}
+
+/* @return the rank that owns the element at a place of the array. */
+static int owner_of(const struct dealt *d, int order, int at) {
+  int owners[DIMS], rank = 0;
+  for (int n = 0; n < d->ndims; n++) {
+    int dim = order == MPI_ORDER_C ? d->ndims - 1 - n : n;
+    owners[dim] = owner(d, dim, at % d->sizes[dim]);
+    at /= d->sizes[dim];
+  }
+  for (int dim = 0; dim < d->ndims; dim++) rank = rank * d->processes[dim] + owners[dim];
+  return rank;
+}
+
+static void deal(const struct dealt *d, int order) {
+  enum { MOST_ELEMENTS = 400 };
+  int all[MOST_ELEMENTS], own[MOST_ELEMENTS], elements = 1, ranks = 1, dealt = 0;
+  for (int i = 0; i < d->ndims; i++) elements *= d->sizes[i], ranks *= d->processes[i];
+  for (int i = 0; i < elements; i++) all[i] = i;
+  for (int rank = 0; rank < ranks; rank++) {
+    MPI_Datatype type;
+    MPI_Aint lb, extent;
+    int at = 0, expected = 0;
+    MPI_Type_create_darray(ranks, rank, d->ndims, d->sizes, d->distribs, d->dargs, d->processes,
+                           order, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    MPI_Type_get_extent(type, &lb, &extent);
+    CHECK(lb == 0 && extent == elements * (MPI_Aint)sizeof(int));
+    MPI_Pack(all, 1, type, own, sizeof own, &at, MPI_COMM_SELF);
+    for (int i = 0; i < elements; i++)
+      if (owner_of(d, order, i) == rank) CHECK(own[expected++] == i);
+    CHECK(at == expected * (int)sizeof(int));
+    dealt += expected;
+    MPI_Type_free(&type);
+  }
+  CHECK(dealt == elements);
+}
+
+static void distributed(void) {
+  enum {
+    NONE = MPI_DISTRIBUTE_NONE,
+    BLOCK = MPI_DISTRIBUTE_BLOCK,
+    CYCLIC = MPI_DISTRIBUTE_CYCLIC,
+    DEFAULT = MPI_DISTRIBUTE_DFLT_DARG
+  };
+  static const struct dealt cases[] = {
+      {1, {1}, {BLOCK}, {1}, {1}},
+      {1, {5}, {BLOCK}, {DEFAULT}, {2}},
+      {1, {9}, {BLOCK}, {3}, {3}}, /* the blocks are full */
+      {1, {4}, {BLOCK}, {4}, {3}}, /* two have nothing */
+      {1, {7}, {CYCLIC}, {DEFAULT}, {3}},
+      {1, {11}, {CYCLIC}, {2}, {2}},
+      {1, {6}, {NONE}, {DEFAULT}, {1}},
+      {2, {5, 7}, {BLOCK, CYCLIC}, {DEFAULT, 2}, {2, 3}},
+      {2, {4, 6}, {CYCLIC, BLOCK}, {1, DEFAULT}, {3, 2}},
+      {3, {3, 4, 5}, {CYCLIC, NONE, BLOCK}, {DEFAULT, DEFAULT, 3}, {2, 1, 2}},
+      {3, {3, 5, 7}, {BLOCK, CYCLIC, CYCLIC}, {2, 1, 3}, {2, 3, 2}},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    deal(&cases[i], MPI_ORDER_C);
+    deal(&cases[i], MPI_ORDER_FORTRAN);
+  }
+}
+
 /* Larger than an int can tell; no memory is needed for it. */
 static void huge(void) {
   const MPI_Count count = (MPI_Count)1 << 33;
@@ -320,6 +552,10 @@ int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   patterns();
   others();
+  exactly();
+  exactly_large();
+  listed_and_held();
+  distributed();
   huge();
   asked();
   copied();
