@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Communicators, groups, intercommunicators, attributes, infos, error codes and what can be asked.
  */
+#include <limits.h>
+#include <string.h>
+
 #include "check.h"
 
 static int rank, size;
@@ -43,6 +46,162 @@ static void groups(void) {
   MPI_Group_free(&all);
 }
 
+/* ---- groups in their order */
+
+/* The group has these ranks of the world. Frees it. */
+static void is_group(MPI_Group group, int count, const int expected[]) {
+  int members, own = MPI_UNDEFINED, found, numbers[64], ranks[64];
+  MPI_Group world;
+  MPI_Comm_group(MPI_COMM_WORLD, &world);
+  MPI_Group_size(group, &members);
+  CHECK(members == count);
+  for (int i = 0; i < count; i++) {
+    numbers[i] = i;
+    if (expected[i] == rank) own = i;
+  }
+  MPI_Group_translate_ranks(group, count, numbers, world, ranks);
+  for (int i = 0; i < count; i++) CHECK(ranks[i] == expected[i]);
+  MPI_Group_rank(group, &found);
+  CHECK(found == own);
+  for (int i = 0; i < size; i++) numbers[i] = i; /* and back, also ranks that are not in it */
+  MPI_Group_translate_ranks(world, size, numbers, group, ranks);
+  for (int i = 0; i < size; i++) {
+    int place = MPI_UNDEFINED;
+    for (int k = 0; k < count; k++)
+      if (expected[k] == i) place = k;
+    CHECK(ranks[i] == place);
+  }
+  MPI_Group_free(&group);
+  CHECK(group == MPI_GROUP_NULL);
+  MPI_Group_free(&world);
+}
+
+static void in_order(void) {
+  MPI_Group world, a, b, made;
+  int result, reversed[64], odd[64], odds = 0;
+  if (size < 7) return;
+  MPI_Comm_group(MPI_COMM_WORLD, &world);
+  for (int i = 0; i < size; i++) {
+    reversed[i] = size - 1 - i;
+    if (i % 2 == 1) odd[odds++] = i;
+  }
+  MPI_Group_incl(world, size, reversed, &made);
+  MPI_Group_compare(world, made, &result);
+  CHECK(result == MPI_SIMILAR);
+  is_group(made, size, reversed);
+  MPI_Group_range_incl(world, 1, (int[][3]){{size - 1, 0, -1}}, &made);
+  is_group(made, size, reversed);
+  MPI_Group_range_incl(world, 1, (int[][3]){{1, size - 1, 2}}, &made);
+  is_group(made, odds, odd);
+  MPI_Group_range_excl(world, 1, (int[][3]){{0, size - 1, 2}}, &made);
+  is_group(made, odds, odd);
+  MPI_Group_range_incl(world, 2, (int[][3]){{5, 3, -1}, {0, 2, 2}}, &made);
+  is_group(made, 5, (int[]){5, 4, 3, 0, 2});
+  MPI_Group_range_incl(world, 1, (int[][3]){{2, 0, 1}}, &made); /* none */
+  CHECK(made == MPI_GROUP_EMPTY);
+  MPI_Group_excl(world, 0, NULL, &made);
+  MPI_Group_compare(world, made, &result);
+  CHECK(result == MPI_IDENT);
+  MPI_Group_free(&made);
+  MPI_Group_incl(world, 4, (int[]){6, 1, 4, 0}, &a);
+  MPI_Group_incl(world, 4, (int[]){0, 5, 6, 3}, &b);
+  MPI_Group_compare(a, b, &result);
+  CHECK(result == MPI_UNEQUAL);
+  MPI_Group_union(a, b, &made);
+  is_group(made, 6, (int[]){6, 1, 4, 0, 5, 3});
+  MPI_Group_intersection(a, b, &made);
+  is_group(made, 2, (int[]){6, 0});
+  MPI_Group_intersection(b, a, &made);
+  is_group(made, 2, (int[]){0, 6});
+  MPI_Group_difference(a, b, &made);
+  is_group(made, 2, (int[]){1, 4});
+  MPI_Group_difference(a, a, &made);
+  CHECK(made == MPI_GROUP_EMPTY);
+  MPI_Group_union(MPI_GROUP_EMPTY, b, &made);
+  is_group(made, 4, (int[]){0, 5, 6, 3});
+  MPI_Group_excl(a, 2, (int[]){3, 1}, &made);
+  is_group(made, 2, (int[]){6, 4});
+  MPI_Group_incl(a, 3, (int[]){2, 0, 3}, &made);
+  is_group(made, 3, (int[]){4, 6, 0});
+  MPI_Group_compare(a, MPI_GROUP_EMPTY, &result);
+  CHECK(result == MPI_UNEQUAL);
+  MPI_Group_free(&a);
+  MPI_Group_free(&b);
+  MPI_Group_free(&world);
+}
+
+/* Ranks of one color are ordered by their keys, and those of one key as they were. */
+static void split_by_keys(void) {
+  static const int keys[] = {5, -3, 5, 0, INT_MAX, INT_MIN, -3};
+  enum { KEYS = sizeof keys / sizeof keys[0] };
+  int expected = 0, found, members, own = keys[rank % KEYS];
+  MPI_Comm part;
+  for (int i = 0; i < size; i++) {
+    int key = keys[i % KEYS];
+    if (i % 3 == rank % 3) expected += key < own || (key == own && i < rank);
+  }
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 3 == 2 ? MPI_UNDEFINED : rank % 3, own, &part);
+  CHECK((part == MPI_COMM_NULL) == (rank % 3 == 2));
+  if (part == MPI_COMM_NULL) return;
+  MPI_Comm_rank(part, &found);
+  MPI_Comm_size(part, &members);
+  CHECK(found == expected && members == (size - rank % 3 + 2) / 3);
+  MPI_Comm_free(&part);
+}
+
+/* Comparisons of communicators, their names, and the order of merged ones. */
+static void compared(void) {
+  int result, length, flag;
+  char name[MPI_MAX_OBJECT_NAME], given[2 * MPI_MAX_OBJECT_NAME];
+  MPI_Comm back, half, made[2];
+  MPI_Comm_compare(MPI_COMM_WORLD, MPI_COMM_WORLD, &result);
+  CHECK(result == MPI_IDENT);
+  MPI_Comm_compare(MPI_COMM_WORLD, MPI_COMM_SELF, &result);
+  CHECK(result == (size == 1 ? MPI_CONGRUENT : MPI_UNEQUAL));
+  MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &back);
+  MPI_Comm_compare(MPI_COMM_WORLD, back, &result);
+  CHECK(result == (size == 1 ? MPI_CONGRUENT : MPI_SIMILAR));
+  MPI_Comm_test_inter(back, &flag);
+  CHECK(flag == 0);
+  memset(given, 'c', sizeof given - 1);
+  given[sizeof given - 1] = '\0';
+  MPI_Comm_get_name(back, name, &length);
+  CHECK(length == 0 && name[0] == '\0');
+  MPI_Comm_set_name(back, given);
+  MPI_Comm_get_name(back, name, &length);
+  CHECK(length == MPI_MAX_OBJECT_NAME - 1 && (int)strlen(name) == length);
+  MPI_Comm_free(&back);
+  if (size < 4) return;
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &half);
+  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 0, &made[0]);
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank % 2 ? -rank : rank, &back); /* odd ones reversed */
+  int last = size - 1 - size % 2;                                           /* the last odd one */
+  MPI_Intercomm_create(back, 0, MPI_COMM_WORLD, rank % 2 ? 0 : last, 0, &made[1]);
+  for (int i = 0; i < 2; i++) {
+    MPI_Comm_compare(made[i], made[i], &result);
+    CHECK(result == MPI_IDENT);
+    MPI_Comm_compare(made[i], made[1 - i], &result);
+    CHECK(result == MPI_SIMILAR);
+    MPI_Comm_compare(made[i], half, &result);
+    CHECK(result == MPI_UNEQUAL);
+    MPI_Comm_compare(half, made[i], &result);
+    CHECK(result == MPI_UNEQUAL);
+  }
+  /* merged in the order that is asked for; if both sides ask for the same, by the smaller rank */
+  for (int way = 0; way < 4; way++) {
+    int high = rank % 2 ? way & 1 : way >> 1, found, odd_first = way == 2;
+    MPI_Comm all;
+    MPI_Intercomm_merge(made[0], 7 * high, &all);
+    MPI_Comm_rank(all, &found);
+    if (rank % 2 == 0) CHECK(found == rank / 2 + (odd_first ? size / 2 : 0));
+    if (rank % 2 == 1) CHECK(found == rank / 2 + (odd_first ? 0 : (size + 1) / 2));
+    MPI_Comm_free(&all);
+  }
+  for (int i = 0; i < 2; i++) MPI_Comm_free(&made[i]);
+  MPI_Comm_free(&half);
+  MPI_Comm_free(&back);
+}
+
 /* A rank that has less room than others send gets an error, by itself or by the collective. */
 static void truncated(void) {
   int out[2] = {1, 2}, in[64];
@@ -55,13 +214,15 @@ static void truncated(void) {
 
 /* Every collective between two groups, in both directions. */
 static void between(MPI_Comm inter, int low) {
-  int local, remote, own, value, sum, all[64], out[64], counts[64], displs[64];
+  enum { ROOM = 512 };
+  int local, remote, own, value, sum, all[ROOM], out[ROOM], counts[ROOM], displs[ROOM];
   MPI_Request request;
   MPI_Comm_size(inter, &local);
   MPI_Comm_remote_size(inter, &remote);
   MPI_Comm_rank(inter, &own);
   int root = low ? (own == 0 ? MPI_ROOT : MPI_PROC_NULL) : 0;
-  for (int i = 0; i < 64; i++) {
+  int others = low ? size / 2 : 0; /* the first of the other group in the world */
+  for (int i = 0; i < ROOM; i++) {
     out[i] = 100 * rank + i;
     counts[i] = 1;
     displs[i] = i;
@@ -73,22 +234,39 @@ static void between(MPI_Comm inter, int low) {
   MPI_Allgather(&own, 1, MPI_INT, all, 1, MPI_INT, inter);
   for (int i = 0; i < remote; i++) CHECK(all[i] == i);
   MPI_Allgatherv(&own, 1, MPI_INT, all, counts, displs, MPI_INT, inter);
-  CHECK(all[remote - 1] == remote - 1);
+  for (int i = 0; i < remote; i++) CHECK(all[i] == i);
+  memset(all, -1, sizeof all);
   MPI_Gather(&own, 1, MPI_INT, all, 1, MPI_INT, root, inter);
+  for (int i = 0; i < ROOM; i++) CHECK(all[i] == (root == MPI_ROOT && i < remote ? i : -1));
+  MPI_Gatherv(&own, 1, MPI_INT, all, counts, displs + 1, MPI_INT, root, inter);
+  for (int i = 1; i < ROOM; i++) CHECK(all[i] == (root == MPI_ROOT && i <= remote ? i - 1 : -1));
+  value = -1;
   MPI_Scatter(out, 1, MPI_INT, &value, 1, MPI_INT, root, inter);
-  if (!low) CHECK(value % 100 == own);
+  CHECK(value == (low ? -1 : own));
+  MPI_Scatterv(out, counts, displs + 1, MPI_INT, &value, 1, MPI_INT, root, inter);
+  CHECK(value == (low ? -1 : own + 1));
   sum = 0;
   MPI_Reduce(&own, &sum, 1, MPI_INT, MPI_SUM, root, inter);
   if (root == MPI_ROOT) CHECK(sum == remote * (remote - 1) / 2);
   MPI_Allreduce(&own, &sum, 1, MPI_INT, MPI_SUM, inter);
   CHECK(sum == remote * (remote - 1) / 2);
   MPI_Alltoall(out, 1, MPI_INT, all, 1, MPI_INT, inter);
-  for (int i = 0; i < remote; i++) CHECK(all[i] % 100 == own);
+  for (int i = 0; i < remote; i++) CHECK(all[i] == 100 * (others + i) + own);
+  memset(all, -1, sizeof all);
   MPI_Alltoallv(out, counts, displs, MPI_INT, all, counts, displs, MPI_INT, inter);
-  CHECK(all[0] % 100 == own);
+  for (int i = 0; i < ROOM; i++) CHECK(all[i] == (i < remote ? 100 * (others + i) + own : -1));
   for (int i = 0; i < local; i++) counts[i] = remote; /* the totals are the same */
-  MPI_Reduce_scatter(out, all, counts, MPI_INT, MPI_SUM, inter);
-  MPI_Reduce_scatter_block(out, all, remote, MPI_INT, MPI_SUM, inter);
+  for (int block = 0; block < 2; block++) {
+    memset(all, -1, sizeof all);
+    if (block)
+      MPI_Reduce_scatter_block(out, all, remote, MPI_INT, MPI_SUM, inter);
+    else
+      MPI_Reduce_scatter(out, all, counts, MPI_INT, MPI_SUM, inter);
+    for (int i = 0; i < remote; i++)
+      CHECK(all[i] ==
+            100 * (remote * others + remote * (remote - 1) / 2) + remote * (own * remote + i));
+    CHECK(all[remote] == -1);
+  }
   MPI_Ibarrier(inter, &request);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   MPI_Iallreduce(&own, &sum, 1, MPI_INT, MPI_SUM, inter, &request);
@@ -252,6 +430,9 @@ static void contexts(void) {
 int main(int argc, char **argv) {
   rank = check_start(&argc, &argv, &size);
   groups();
+  in_order();
+  split_by_keys();
+  compared();
   intercommunicators();
   truncated();
   from_two_groups();

@@ -53,8 +53,13 @@ static void errors_of_makers(void) {
   CHECK(MPI_Session_init(info, handler, &session) == MPI_ERR_INFO_VALUE &&
         reported == MPI_ERR_INFO_VALUE);
   MPI_Errhandler_free(&handler);
-  MPI_Info_set(info, "thread_level", "MPI_THREAD_SERIALIZED");
-  CHECK(MPI_Session_init(info, MPI_ERRORS_RETURN, &session) == MPI_SUCCESS);
+  static const char *const levels[] = {"MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED",
+                                       "MPI_THREAD_MULTIPLE", "MPI_THREAD_SERIALIZED"};
+  for (int i = 0; i < 4; i++) {
+    MPI_Info_set(info, "thread_level", levels[i]);
+    CHECK(MPI_Session_init(info, MPI_ERRORS_RETURN, &session) == MPI_SUCCESS);
+    if (i < 3) MPI_Session_finalize(&session);
+  }
   MPI_Info_free(&info);
   MPI_Comm_create_errhandler(handle_comm, &handler);
   MPI_Group_from_session_pset(session, "mpi://SELF", &group);
@@ -72,9 +77,17 @@ static void errors_of_makers(void) {
 }
 
 static void sets(MPI_Session session) {
+  static const char *const names[] = {"mpi://WORLD", "mpi://SELF"};
   MPI_Info info;
-  char name[MPI_MAX_OBJECT_NAME], value[MPI_MAX_INFO_VAL + 1];
-  int count, length, flag;
+  MPI_Group group;
+  char name[MPI_MAX_OBJECT_NAME], value[MPI_MAX_INFO_VAL + 1], expected[16];
+  int count, length, flag, sizes[2];
+  for (int i = 0; i < 2; i++) {
+    MPI_Group_from_session_pset(session, names[i], &group);
+    MPI_Group_size(group, &sizes[i]);
+    MPI_Group_free(&group);
+  }
+  CHECK(sizes[1] == 1);
   MPI_Session_get_info(session, &info);
   MPI_Info_get(info, "thread_level", MPI_MAX_INFO_VAL, value, &flag);
   CHECK(flag && strcmp(value, "MPI_THREAD_MULTIPLE") == 0);
@@ -85,10 +98,19 @@ static void sets(MPI_Session session) {
     length = 0;
     MPI_Session_get_nth_pset(session, MPI_INFO_NULL, i, &length, NULL);
     MPI_Session_get_nth_pset(session, MPI_INFO_NULL, i, &length, name);
-    CHECK(length == (int)strlen(name) + 1);
+    CHECK(length == (int)strlen(name) + 1 && strcmp(name, names[i]) == 0);
+    length = 5; /* no more of it, but all of its length */
+    memset(name, 'x', sizeof name);
+    MPI_Session_get_nth_pset(session, MPI_INFO_NULL, i, &length, name);
+    CHECK(length == (int)strlen(names[i]) + 1 && memcmp(name, "mpi:", 5) == 0 && name[5] == 'x');
+    length = 1;
+    MPI_Session_get_nth_pset(session, MPI_INFO_NULL, i, &length, name);
+    CHECK(length == (int)strlen(names[i]) + 1 && name[0] == '\0');
+    snprintf(name, sizeof name, "%s", names[i]);
+    snprintf(expected, sizeof expected, "%d", sizes[i]);
     MPI_Session_get_pset_info(session, name, &info);
     MPI_Info_get(info, "mpi_size", MPI_MAX_INFO_VAL, value, &flag);
-    CHECK(flag && atoi(value) >= 1);
+    CHECK(flag && strcmp(value, expected) == 0);
     MPI_Info_free(&info);
   }
 }
