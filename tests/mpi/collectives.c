@@ -215,6 +215,125 @@ static void reduced_at_root(MPI_Comm comm, int rank, int size) {
   free(result);
 }
 
+/* ---- more is sent than there is room for: a rank with too little room gets an error and what
+ * fits, and nothing is written behind it */
+
+static void fill(int *values, int count, int first) {
+  for (int i = 0; i < count; i++) values[i] = first + i;
+}
+
+static int class_of(int error) {
+  int class;
+  MPI_Error_class(error, &class);
+  return class;
+}
+
+static void bcast_too_long(MPI_Comm comm, int rank, int size, int count) {
+  int *values = malloc((size_t)(count + 1) * sizeof *values), root = size - 1;
+  for (int nonblocking = 0; nonblocking < 2; nonblocking++) {
+    MPI_Request request;
+    int room = rank == root ? count + 1 : count, error;
+    fill(values, count + 1, rank == root ? 0 : -9);
+    values[count] = rank == root ? count : -1;
+    if (nonblocking) {
+      MPI_Ibcast(values, room, MPI_INT, root, comm, &request);
+      error = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else {
+      error = MPI_Bcast(values, room, MPI_INT, root, comm);
+    }
+    CHECK(class_of(error) == (rank == root ? MPI_SUCCESS : MPI_ERR_TRUNCATE));
+    for (int i = 0; i < count; i++) CHECK(values[i] == i);
+    CHECK(values[count] == (rank == root ? count : -1));
+  }
+  free(values);
+}
+
+/* Only the last rank has too much, and only the root learns of it. */
+static void gather_too_long(MPI_Comm comm, int rank, int size, int count) {
+  int *own = malloc((size_t)(count + 1) * sizeof *own), root = size / 2;
+  int *all = malloc((size_t)(count * size + 1) * sizeof *all);
+  memset(all, -1, (size_t)(count * size + 1) * sizeof *all);
+  fill(own, count + 1, 100 * rank);
+  int error = MPI_Gather(own, count + (rank == size - 1), MPI_INT, all, count, MPI_INT, root, comm);
+  CHECK(class_of(error) == (rank == root ? MPI_ERR_TRUNCATE : MPI_SUCCESS));
+  for (int i = 0; i < count * size; i++)
+    CHECK(all[i] == (rank == root ? 100 * (i / count) + i % count : -1));
+  CHECK(all[count * size] == -1);
+  free(own);
+  free(all);
+}
+
+/* Odd ranks have too little room for one element of each part. */
+static void parts_too_long(MPI_Comm comm, int rank, int size, int count) {
+  int room = count + (rank % 2 == 0), each = count + 1;
+  int expected = rank % 2 == 0 ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
+  int *all = malloc((size_t)(each * size) * sizeof *all);
+  int *got = malloc((size_t)(each * size) * sizeof *got);
+  fill(all, each * size, 1000000 * rank);
+  memset(got, -1, (size_t)(each * size) * sizeof *got);
+  CHECK(class_of(MPI_Scatter(all, each, MPI_INT, got, room, MPI_INT, 0, comm)) == expected);
+  for (int i = 0; i < each; i++) CHECK(got[i] == (i < room ? each * rank + i : -1));
+  memset(got, -1, (size_t)(each * size) * sizeof *got);
+  CHECK(class_of(MPI_Alltoall(all, each, MPI_INT, got, room, MPI_INT, comm)) == expected);
+  for (int i = 0; i < room * size; i++)
+    CHECK(got[i] == 1000000 * (i / room) + each * rank + i % room);
+  for (int i = room * size; i < each * size; i++) CHECK(got[i] == -1);
+  memset(got, -1, (size_t)(each * size) * sizeof *got);
+  CHECK(class_of(MPI_Allgather(all, each, MPI_INT, got, room, MPI_INT, comm)) == expected);
+  for (int i = 0; i < room * size; i++) CHECK(got[i] == 1000000 * (i / room) + i % room);
+  for (int i = room * size; i < each * size; i++) CHECK(got[i] == -1);
+  free(all);
+  free(got);
+}
+
+/* Few bytes, many, and so many that they go in another way. */
+static void too_long(MPI_Comm comm, int rank, int size) {
+  static const int counts[] = {1, 3000, 70000};
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  for (int i = 0; i < 3; i++) {
+    bcast_too_long(comm, rank, size, counts[i]);
+    gather_too_long(comm, rank, size, counts[i]);
+    parts_too_long(comm, rank, size, counts[i]);
+  }
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
+}
+
+/* Sums of many elements, with the result in place, at each root, and along the ranks: also in part
+ * of the chunks in which scans go. */
+static void many(MPI_Comm comm, int rank, int size) {
+  static const int counts[] = {1, 63, 64, 65, 257, 4095, 4096, 4097, 20000};
+  long sum = (long)size * (size - 1) / 2, before = (long)rank * (rank - 1) / 2;
+  for (size_t n = 0; n < sizeof counts / sizeof counts[0]; n++) {
+    int count = counts[n];
+    long *own = malloc((size_t)(count + 1) * sizeof *own),
+         *got = malloc((size_t)(count + 1) * sizeof *got);
+    for (int i = 0; i < count; i++) own[i] = rank + i;
+    own[count] = got[count] = -5;
+    MPI_Allreduce(own, got, count, MPI_LONG, MPI_SUM, comm);
+    for (int i = 0; i < count; i++) CHECK(got[i] == sum + (long)size * i);
+    MPI_Scan(own, got, count, MPI_LONG, MPI_SUM, comm);
+    for (int i = 0; i < count; i++) CHECK(got[i] == before + rank + (rank + 1L) * i);
+    MPI_Exscan(own, got, count, MPI_LONG, MPI_SUM, comm);
+    for (int i = 0; i < count && rank > 0; i++) CHECK(got[i] == before + (long)rank * i);
+    memcpy(got, own, (size_t)count * sizeof *got);
+    MPI_Scan(MPI_IN_PLACE, got, count, MPI_LONG, MPI_SUM, comm);
+    for (int i = 0; i < count; i++) CHECK(got[i] == before + rank + (rank + 1L) * i);
+    for (int root = 0; root < size; root += size > 1 ? size - 1 : 1) {
+      memcpy(got, own, (size_t)count * sizeof *got);
+      MPI_Reduce(rank == root ? MPI_IN_PLACE : own, rank == root ? got : NULL, count, MPI_LONG,
+                 MPI_SUM, root, comm);
+      for (int i = 0; i < count; i++)
+        CHECK(got[i] == (rank == root ? sum + (long)size * i : rank + i));
+    }
+    memcpy(got, own, (size_t)count * sizeof *got);
+    MPI_Allreduce(MPI_IN_PLACE, got, count, MPI_LONG, MPI_SUM, comm);
+    for (int i = 0; i < count; i++) CHECK(got[i] == sum + (long)size * i && own[i] == rank + i);
+    CHECK(own[count] == -5 && got[count] == -5);
+    free(own);
+    free(got);
+  }
+}
+
 static void all_on(MPI_Comm comm) {
   int rank, size;
   MPI_Comm_rank(comm, &rank);
@@ -227,6 +346,8 @@ static void all_on(MPI_Comm comm) {
   gathered(comm, rank, size);
   MPI_Barrier(comm);
   reduced_at_root(comm, rank, size);
+  too_long(comm, rank, size);
+  many(comm, rank, size);
 }
 
 int main(int argc, char **argv) {
