@@ -70,7 +70,6 @@ static uint32_t useful(const struct mt_policy_program *p) { return least(p->dema
 static void group(struct division *d, struct mt_policy_program *programs) {
   for (uint32_t i = 0; i < d->count; i++) d->order[i] = &programs[i];
   qsort(d->order, d->count, sizeof *d->order, by_user);
-  d->user_count = 0;
   for (uint32_t i = 0; i < d->count; i++)
     if (i == 0 || d->order[i]->user != d->order[i - 1]->user) d->starts[d->user_count++] = i;
   d->starts[d->user_count] = d->count;

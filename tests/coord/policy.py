@@ -36,10 +36,12 @@ HISTORIES = st.tuples(st.sampled_from([1, 2, 3, 4, 7, 8, 16, 64, 128]),
 
 
 def decide(library, cpus, programs):
-    """Returns programs after one decision."""
-    array = (Program * max(1, len(programs)))(*programs)
+    """Returns programs after one decision. It leaves alone what follows them."""
+    after = Program(user=9, weight=1, most=1, demand=1, granted=1, share=1000, first=7)
+    array = (Program * (len(programs) + 1))(*programs, after)
     error = library.mt_policy_divide(cpus, array, len(programs))
     assert error == 0, f"error {error}"
+    assert bytes(array[len(programs)]) == bytes(after), "a program that was not given has changed"
     return list(array)[:len(programs)]
 
 
@@ -122,6 +124,70 @@ def refuse(library):
         assert array[0].granted == 1
 
 
+# Divisions: CPUs; of each program the user, the weight, the most VPs, the demand, and what it had; then what it gets,
+# its thousandths of a CPU, and its first own CPU (0: it has none).
+DIVISIONS = (
+    ("by weight", 8, ((0, 3, 8, 8, 0), (0, 1, 8, 8, 0)), ((6, 6000, 1), (2, 2000, 7))),
+    ("by three weights", 8, ((0, 5, 8, 8, 0), (0, 2, 8, 8, 0), (0, 1, 8, 8, 0)), ((5, 5000, 1), (2, 2000, 6), (1, 1000, 8))),
+    ("by what each can use", 8, ((0, 1, 2, 8, 0), (0, 1, 8, 3, 0), (0, 1, 8, 8, 0)), ((2, 2000, 1), (3, 3000, 3), (3, 3000, 6))),
+    ("by user, however many programs", 8, ((0, 1, 8, 8, 0), (1, 1, 8, 8, 0), (1, 1, 8, 8, 0), (1, 1, 8, 8, 0)),
+     ((4, 4000, 1), (2, 2000, 5), (1, 1000, 7), (1, 1000, 8))),
+    ("by user, in any order", 6, ((1, 1, 8, 8, 0), (0, 1, 8, 8, 0), (1, 1, 8, 8, 0)), ((2, 2000, 1), (3, 3000, 3), (1, 1000, 6))),
+    ("what a user cannot use", 5, ((0, 1, 1, 8, 0), (0, 1, 1, 8, 0), (1, 1, 8, 8, 0)), ((1, 1000, 1), (1, 1000, 2), (3, 3000, 3))),
+    ("a tie, for the second", 3, ((0, 1, 8, 8, 1), (0, 1, 8, 8, 2)), ((1, 1000, 1), (2, 2000, 2))),
+    ("a tie, for the first", 3, ((0, 1, 8, 8, 2), (0, 1, 8, 8, 1)), ((2, 2000, 1), (1, 1000, 3))),
+    ("a tie of users", 3, ((0, 1, 8, 8, 1), (1, 1, 8, 8, 2)), ((1, 1000, 1), (2, 2000, 2))),
+    ("a tie of those that had as much", 5, ((0, 1, 8, 8, 2), (0, 1, 8, 8, 2)), ((3, 3000, 1), (2, 2000, 4))),
+    ("a tie of newcomers", 3, ((0, 1, 8, 8, 0), (1, 1, 8, 8, 0)), ((2, 2000, 1), (1, 1000, 3))),
+    ("a tie for what is spare", 3, ((0, 1, 8, 0, 1), (0, 1, 8, 0, 2)), ((1, 0, 0), (2, 0, 0))),
+    ("the same for the first", 3, ((0, 1, 8, 0, 2), (0, 1, 8, 0, 1)), ((2, 0, 0), (1, 0, 0))),
+    ("time in equal parts", 2, ((0, 1, 8, 8, 0),) * 3, ((1, 666, 0),) * 3),
+    ("time of those that had more", 2, ((0, 1, 8, 8, 3),) * 3, ((1, 666, 0),) * 3),
+    ("time of those that had a CPU", 2, ((0, 1, 8, 8, 1),) * 3, ((1, 666, 0),) * 3),
+    ("time of those that ask for little", 2, ((0, 1, 8, 1, 0),) * 3, ((1, 666, 0),) * 3),
+    ("time by weight", 2, ((0, 1, 8, 8, 0), (0, 1, 8, 8, 0), (0, 2, 8, 8, 0)), ((1, 500, 0), (1, 500, 0), (1, 1000, 1))),
+    ("time, a whole CPU at most", 3, ((0, 10, 8, 8, 0),) + ((0, 1, 8, 8, 0),) * 3, ((1, 1000, 1),) + ((1, 666, 0),) * 3),
+    ("time, two whole CPUs", 4, ((0, 10, 8, 8, 0), (0, 9, 8, 8, 0)) + ((0, 1, 8, 8, 0),) * 3,
+     ((1, 1000, 1), (1, 1000, 2)) + ((1, 666, 0),) * 3),
+    ("time, and nothing for the idle", 1, ((0, 1, 8, 8, 0), (0, 1, 8, 0, 0), (0, 1, 8, 8, 0)), ((1, 500, 0), (1, 0, 0), (1, 500, 0))),
+    ("time of one user", 4, ((0, 1, 8, 8, 0),) * 3 + ((1, 1, 8, 8, 0),), ((1, 666, 0),) * 3 + ((2, 2000, 1),)),
+    ("more users than CPUs", 2, ((0, 1, 8, 8, 0), (1, 1, 8, 8, 0), (2, 3, 8, 8, 0)), ((1, 666, 0),) * 3),
+    ("more users that ask for little", 2, ((0, 1, 8, 1, 0), (1, 1, 8, 1, 0), (2, 3, 8, 1, 0)), ((1, 666, 0),) * 3),
+    ("as many users as CPUs", 2, ((0, 1, 8, 8, 0), (1, 1, 8, 8, 0), (2, 1, 8, 0, 0)), ((1, 1000, 1), (1, 1000, 2), (1, 0, 0))),
+    ("spare CPUs by weight", 8, ((0, 3, 8, 0, 0), (0, 1, 8, 0, 0), (1, 1, 8, 2, 0)), ((5, 0, 0), (1, 0, 0), (2, 2000, 1))),
+    ("spare CPUs beside own ones", 8, ((0, 3, 8, 1, 0), (1, 1, 8, 1, 0)), ((6, 1000, 0), (2, 1000, 0))),
+    ("no more than it can run", 4, ((0, 1, 3, 0, 0),), ((3, 0, 0),)),
+    ("nothing to divide", 4, (), ()),
+)
+
+
+def divide(library):
+    """Each division is as the rules say, to the thousandth."""
+    for name, cpus, programs, expected in DIVISIONS:
+        before = [Program(user=user, weight=weight, most=most, demand=demand, granted=had, share=1000 * had, first=9)
+                  for user, weight, most, demand, had in programs]
+        got = tuple((p.granted, p.share, p.first) for p in decide(library, cpus, before))
+        assert got == expected, f"{name}: {got}, not {expected}"
+
+
+class Allocated(ctypes.Structure):
+    """struct mallinfo2."""
+    _fields_ = [(name, ctypes.c_size_t) for name in ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks",
+                                                     "fordblks", "keepcost")]
+
+
+def give_back(library):
+    """A division gives back all memory that it has taken."""
+    mallinfo = ctypes.CDLL(None).mallinfo2
+    mallinfo.restype = Allocated
+    programs, times = 1000, 100
+    array = (Program * programs)(*[Program(user=i % 5, weight=1, most=4, demand=2) for i in range(programs)])
+    before = mallinfo().uordblks
+    for _ in range(times):
+        assert library.mt_policy_divide(8, array, programs) == 0
+    assert mallinfo().uordblks - before < programs * times  # a byte of each program
+
+
 def keep(library):
     """Of two users with as much, the one that had more keeps the CPU that is left: a part of a CPU counts as one."""
     programs = [Program(user=0, weight=1, most=3, demand=3, granted=1, share=1000),
@@ -155,6 +221,8 @@ def main():
         run(library, history)
 
     refuse(library)
+    divide(library)
+    give_back(library)
     keep(library)
     histories()
     print(f"{count} histories")
