@@ -347,6 +347,13 @@ class Shared(unittest.TestCase):
             result = launch("-n", "1", "--wdir", one, *node, ":", "-n", "1", "--wdir", other, *node)
             self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "right\n", ""), result)
 
+    def test_ports(self):
+        ports = str(pathlib.Path(SHARED).with_name("ports"))
+        for nodes, ranks in (("2", "4"), ("3", "3")):
+            for options in ([], ["--check"]):
+                result = launch("-n", nodes, TMPIRUN, *options, "-n", ranks, ports, "nodes")
+                self.assertEqual((result.returncode, result.stderr), (0, ""), result)
+
     def test_windows(self):
         self.right("windows")
 

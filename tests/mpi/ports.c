@@ -201,6 +201,10 @@ int main(int argc, char **argv) {
   groups();
   clients();
   limits();
+  if (argc > 1) { /* on several nodes: the rest is for one */
+    MPI_Finalize();
+    return 0;
+  }
   sockets();
   sockets_without_partner();
   refused();

@@ -17,6 +17,7 @@ LOCAL = r"""Init|Init_thread|Initialized|Finalized|Query_thread|Is_thread_main|A
     |Comm_(create|free)_keyval|Comm_(create|set|get|call)_errhandler|Comm_\w+_buffer|Buffer_\w+|Group_(?!from)\w+
     |Type_\w+|Keyval_\w+|Attr_\w+|Errhandler_\w+|Error_\w+|(Add|Remove)_error_\w+|Get_address|(Unp|P)ack\w*|Dims_create
     |Topo_test|Cart_(?!create|sub)\w+|Cartdim_get|Graph_(?!create)\w+|Graphdims_get|Dist_graph_neighbors\w*
+    |(Open|Close)_port|(Unp|P)ublish_name|Lookup_name
     |Session_\w+|Group_from_session_pset|P(send|recv)_init|Pready\w*|Parrived|Register_datarep|Info_\w+|T_\w+|\w+_(c2f|f2c|toint|fromint)"""
 # Refused when they are made for members on several nodes: src/tmpi/rma/create.c, src/tmpi/io/open.c.
 OBJECTS = r"""Win_\w+|R?(put|get|accumulate|get_accumulate)|Put|Get|Accumulate|Get_accumulate|Fetch_and_op|Compare_and_swap|File_\w+"""
@@ -25,7 +26,7 @@ MESSAGES = r"""I?[bsr]?send|[BSR]send|Send|I?recv|Recv|I?sendrecv(_replace)?|Sen
 COLLECTIVES = r"""Barrier|Bcast|Reduce|Allreduce|(Allg|G)atherv?|Scatterv?|Alltoall[vw]?|(Exs|S)can|Reduce_scatter(_block)?
     |Neighbor_allgatherv?|Neighbor_alltoall[vw]?"""
 TOGETHER = rf"""Finalize|({COLLECTIVES})(_init)?|I(?i:{COLLECTIVES})
-    |Comm_(i?dup(_with_info)?|create|create_group|create_from_group|split|split_type|disconnect)
+    |Comm_(i?dup(_with_info)?|create|create_group|create_from_group|split|split_type|disconnect|accept|connect)
     |Intercomm_(create|create_from_groups|merge)|Cart_(create|sub)|Graph_create|Dist_graph_create(_adjacent)?"""
 AVAILABLE = re.compile(f"({LOCAL}|{OBJECTS}|{MESSAGES}|{TOGETHER})(_c)?", re.X)
 

@@ -8,8 +8,6 @@
  * which has opened the port, receives them from any, and both continue on that as the leaders of
  * MPI_Intercomm_create(). A root that waits is reported like one in a collective. A connecting root
  * with a limit of time takes its message back when the time is over.
- *
- * The tables are lists: programs have a few ports.
  */
 #include <mltp/sched.h>
 #include <mltp/time.h>
@@ -19,9 +17,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "core/internal/locks.h"
 #include "tmpi/coll/coll.h"
 #include "tmpi/comm/intercomm.h"
+#include "tmpi/comm/registry.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/layout/type.h"
 #include "tmpi/object/info.h"
@@ -29,122 +27,67 @@
 
 enum { LOOK_NS = 1000000 /* a root with a limit looks again */ };
 
-/* A port that is open, or the port of a service. */
-struct entry {
-  struct entry *next;
-  int owner;                    /* of a port: the rank in the job */
-  uint64_t context;             /* of a port: where roots meet */
-  char *service;                /* NULL: a port */
-  char port[MPI_MAX_PORT_NAME]; /* its name */
-};
-
-static uint32_t ilock;
-static struct entry *entries; /* [ilock] */
-static int last_number;       /* [ilock] */
-
-/* @return the place of a port (service NULL) or of a service; of the end of the list: none. */
-static struct entry **find(const char *service, const char *port) {
-  struct entry **at = &entries;
-  for (; *at != NULL; at = &(*at)->next) {
-    bool is_service = (*at)->service != NULL;
-    if (service != NULL && is_service && strcmp((*at)->service, service) == 0) break;
-    if (service == NULL && !is_service && strcmp((*at)->port, port) == 0) break;
-  }
-  return at;
-}
-
-/* Adds an entry, and names it if it is a port. @return false: the service is there already. */
-static bool add(struct entry *entry) {
-  mti_lock(&ilock);
-  bool is_new = entry->service == NULL || *find(entry->service, NULL) == NULL;
-  if (entry->service == NULL) {
-    entry->context = tm_context_new();
-    snprintf(entry->port, sizeof entry->port, "tmpi-port:%d:%d", entry->owner, ++last_number);
-  }
-  if (is_new) {
-    entry->next = entries;
-    entries = entry;
-  }
-  mti_unlock(&ilock);
-  return is_new;
-}
-
-static void drop(struct entry *entry) {
-  free(entry->service);
-  free(entry);
-}
-
-/* Removes an entry. @return false: there is none. */
-static bool take_out(const char *service, const char *port) {
-  mti_lock(&ilock);
-  struct entry **at = find(service, port), *entry = *at;
-  bool good = entry != NULL && (service == NULL || port == NULL || strcmp(entry->port, port) == 0);
-  if (good) *at = entry->next;
-  mti_unlock(&ilock);
-  if (good) drop(entry);
-  return good;
-}
-
 /* ---- ports and services */
+
+static void copy_name(struct tm_registry_entry *entry, const char *port) {
+  snprintf(entry->port, sizeof entry->port, "%s", port != NULL ? port : "");
+}
 
 #pragma weak MPI_Open_port = PMPI_Open_port
 int PMPI_Open_port(MPI_Info info, char *port_name) {
   const struct tm_rank *rank = tm_enter("MPI_Open_port");
-  struct entry *entry = calloc(1, sizeof *entry);
+  struct tm_registry_entry entry = {.owner = rank->number};
   (void)info; /* no hints are known */
-  if (entry == NULL) return tm_fail_code(NULL, "MPI_Open_port", MPI_ERR_NO_MEM);
-  entry->owner = rank->number;
-  add(entry);
-  snprintf(port_name, MPI_MAX_PORT_NAME, "%s", entry->port);
+  int error = tm_registry(TM_PORT_OPEN, "MPI_Open_port", NULL, &entry);
+  if (error != MPI_SUCCESS) return tm_fail_code(NULL, "MPI_Open_port", error);
+  snprintf(port_name, MPI_MAX_PORT_NAME, "%s", entry.port);
   return MPI_SUCCESS;
 }
 
 #pragma weak MPI_Close_port = PMPI_Close_port
 int PMPI_Close_port(const char *port_name) {
+  struct tm_registry_entry entry;
   tm_enter("MPI_Close_port");
-  if (take_out(NULL, port_name)) return MPI_SUCCESS;
+  copy_name(&entry, port_name);
+  if (tm_registry(TM_PORT_CLOSE, "MPI_Close_port", NULL, &entry) == MPI_SUCCESS) return MPI_SUCCESS;
   return tm_fail(NULL, "MPI_Close_port", MPI_ERR_PORT, "no port '%.40s' is open", port_name);
 }
 
 #pragma weak MPI_Publish_name = PMPI_Publish_name
 int PMPI_Publish_name(const char *service_name, MPI_Info info, const char *port_name) {
+  struct tm_registry_entry entry = {0};
   tm_enter("MPI_Publish_name");
   (void)info;
-  struct entry *entry = calloc(1, sizeof *entry);
-  char *service = strdup(service_name);
-  if (entry == NULL || service == NULL) {
-    free(entry);
-    free(service);
-    return tm_fail_code(NULL, "MPI_Publish_name", MPI_ERR_NO_MEM);
-  }
-  entry->service = service;
-  snprintf(entry->port, sizeof entry->port, "%s", port_name);
-  if (add(entry)) return MPI_SUCCESS;
-  drop(entry);
+  copy_name(&entry, port_name);
+  int error = tm_registry(TM_SERVICE_NAME, "MPI_Publish_name", service_name, &entry);
+  if (error != MPI_ERR_SERVICE)
+    return error == MPI_SUCCESS ? error : tm_fail_code(NULL, "MPI_Publish_name", error);
   return tm_fail(NULL, "MPI_Publish_name", MPI_ERR_SERVICE, "service '%.40s' is published already",
                  service_name);
 }
 
 #pragma weak MPI_Unpublish_name = PMPI_Unpublish_name
 int PMPI_Unpublish_name(const char *service_name, MPI_Info info, const char *port_name) {
-  tm_enter("MPI_Unpublish_name");
+  static const char call[] = "MPI_Unpublish_name";
+  struct tm_registry_entry entry;
+  tm_enter(call);
   (void)info;
-  if (take_out(service_name, port_name)) return MPI_SUCCESS;
-  return tm_fail(NULL, "MPI_Unpublish_name", MPI_ERR_SERVICE,
-                 "service '%.40s' is not published with this port", service_name);
+  copy_name(&entry, port_name);
+  if (tm_registry(TM_SERVICE_FORGET, call, service_name, &entry) == MPI_SUCCESS) return MPI_SUCCESS;
+  return tm_fail(NULL, call, MPI_ERR_SERVICE, "service '%.40s' is not published with this port",
+                 service_name);
 }
 
 #pragma weak MPI_Lookup_name = PMPI_Lookup_name
 int PMPI_Lookup_name(const char *service_name, MPI_Info info, char *port_name) {
+  struct tm_registry_entry entry = {0};
   tm_enter("MPI_Lookup_name");
   (void)info;
-  mti_lock(&ilock);
-  const struct entry *entry = *find(service_name, NULL);
-  if (entry != NULL) snprintf(port_name, MPI_MAX_PORT_NAME, "%s", entry->port);
-  mti_unlock(&ilock);
-  if (entry != NULL) return MPI_SUCCESS;
-  return tm_fail(NULL, "MPI_Lookup_name", MPI_ERR_NAME, "service '%.40s' is not published",
-                 service_name);
+  if (tm_registry(TM_SERVICE_FIND, "MPI_Lookup_name", service_name, &entry) != MPI_SUCCESS)
+    return tm_fail(NULL, "MPI_Lookup_name", MPI_ERR_NAME, "service '%.40s' is not published",
+                   service_name);
+  snprintf(port_name, MPI_MAX_PORT_NAME, "%s", entry.port);
+  return MPI_SUCCESS;
 }
 
 /* ---- two groups meet */
@@ -165,15 +108,12 @@ static struct tm_comm *new_bridge(uint64_t context, int other, const char *name)
 /* Checks what the root has given. *owner, *context: of the port. */
 static int find_port(struct tm_comm *comm, const char *call, const char *port, bool accepts,
                      int *owner, uint64_t *context) {
-  mti_lock(&ilock);
-  const struct entry *entry = *find(NULL, port);
-  bool open = entry != NULL;
-  if (open) {
-    *owner = entry->owner;
-    *context = entry->context;
-  }
-  mti_unlock(&ilock);
-  if (!open) return tm_fail(comm, call, MPI_ERR_PORT, "no port '%.40s' is open", port);
+  struct tm_registry_entry entry;
+  copy_name(&entry, port);
+  if (tm_registry(TM_PORT_FIND, call, NULL, &entry) != MPI_SUCCESS)
+    return tm_fail(comm, call, MPI_ERR_PORT, "no port '%.40s' is open", port);
+  *owner = entry.owner;
+  *context = entry.context;
   if (!accepts || *owner == tm_rank_number()) return MPI_SUCCESS;
   return tm_fail(comm, call, MPI_ERR_PORT, "rank %d has opened '%.40s', and is not the root here",
                  *owner, port);

@@ -137,7 +137,16 @@ static bool withdraw_copy(struct tm_request *send) {
   return fast || m != NULL;
 }
 
+static bool is_far(const struct tm_request *request) {
+  return request->kind == TM_SEND && request->dest != NULL &&
+         !tm_rank_is_here(request->dest->number);
+}
+
 void tm_request_withdraw(struct tm_request *request) {
+  if (is_far(request)) {
+    tm_far_cancel(request);
+    return;
+  }
   bool done = tm_request_done(request), withdrawn = false;
   if (done) /* also what was never in a queue: MPI_PROC_NULL */
     withdrawn = request->kind == TM_SEND && request->dest != NULL &&

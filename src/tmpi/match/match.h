@@ -77,7 +77,7 @@ bool tm_mailbox_probe(const struct tm_request *probe, bool take, bool wait, cons
                       struct tm_envelope *found, size_t *bytes, struct tm_message **message);
 
 /** Withdraws a receive no message has come for, or a send nobody has received: also one that is
- * complete, since it has left a copy. */
+ * complete, since it has left a copy. A send to another node waits for that node. */
 void tm_request_withdraw(struct tm_request *request);
 
 /* ---- far.c: messages between nodes */
@@ -92,7 +92,7 @@ bool tm_far_send(struct tm_request *request);
  * receive is complete. */
 bool tm_far_receive(struct tm_request *recv, struct tm_message *m);
 
-/** Cancels a send to another node, unless it has been received there. Waits for that node. */
+/** Withdraws a send to another node, unless it has been received there. Waits for that node. */
 void tm_far_cancel(struct tm_request *request);
 
 /* ---- buffer.c: MPI_Buffer_attach() */

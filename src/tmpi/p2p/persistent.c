@@ -85,11 +85,6 @@ int PMPI_Request_free(MPI_Request *handle) {
   return MPI_SUCCESS;
 }
 
-static bool is_far(const struct tm_request *request) {
-  return request->kind == TM_SEND && request->dest != NULL &&
-         !tm_rank_is_here(request->dest->number);
-}
-
 #pragma weak MPI_Cancel = PMPI_Cancel
 int PMPI_Cancel(MPI_Request *handle) {
   struct tm_request *request;
@@ -99,9 +94,6 @@ int PMPI_Cancel(MPI_Request *handle) {
     return tm_fail(request->comm, "MPI_Cancel", MPI_ERR_REQUEST, "the request is not active");
   if (request->kind == TM_GENERALIZED)
     return request->cancel(request->extra, tm_request_done(request));
-  if (is_far(request))
-    tm_far_cancel(request);
-  else
-    tm_request_withdraw(request);
+  tm_request_withdraw(request);
   return MPI_SUCCESS;
 }
