@@ -286,7 +286,7 @@ static void parts_too_long(MPI_Comm comm, int rank, int size, int count) {
   free(got);
 }
 
-/* Few bytes, many, and so many that they go in another way. */
+/* Few bytes, many, and as many as go in another way. */
 static void too_long(MPI_Comm comm, int rank, int size) {
   static const int counts[] = {1, 3000, 70000};
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);

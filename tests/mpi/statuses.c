@@ -470,7 +470,7 @@ static void buffers(void) {
   MPI_Buffer_attach(MPI_BUFFER_AUTOMATIC, 0);
   MPI_Buffer_detach(&address, &bytes);
   CHECK(address == MPI_BUFFER_AUTOMATIC && bytes == 0);
-  CHECK(MPI_Buffer_attach(room, 0) == MPI_SUCCESS); /* of no use, but right */
+  CHECK(MPI_Buffer_attach(room, 0) == MPI_SUCCESS); /* no message fits, but it is right */
   EXPECT(MPI_ERR_BUFFER, MPI_Bsend(&value, 1, MPI_INT, rank, TAG, MPI_COMM_WORLD));
   MPI_Buffer_detach(&address, &bytes);
   CHECK(address == room && bytes == 0);
