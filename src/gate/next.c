@@ -86,7 +86,7 @@ static const struct {
 };
 
 /* A second version that libc keeps for old programs must not be found: conditions changed. */
-static void *find(const char *name) {
+void *gt_next_function(const char *name) {
   void *found = NULL;
 #if defined(__x86_64__)
   if (strncmp(name, "pthread_cond_", 13) == 0) found = dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2");
@@ -101,6 +101,6 @@ void gt_next_find(void) {
   if (finding) return;
   finding = true;
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-    *(void **)((char *)&gt_next + names[i].offset) = find(names[i].name);
+    *(void **)((char *)&gt_next + names[i].offset) = gt_next_function(names[i].name);
   finding = false;
 }

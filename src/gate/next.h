@@ -99,4 +99,7 @@ extern struct gt_next gt_next;
 /** Fills in the table, once. Called before the first use by any thread. */
 void gt_next_find(void);
 
+/** @return the function of this name that the gate's own stands before; NULL: there is none. */
+void *gt_next_function(const char *name);
+
 #endif

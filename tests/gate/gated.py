@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`mltp run --threads`: stock pthread programs run as before, with as many threads as permits.
 
-Usage: gated.py MLTP OBJECTS VARIANTS CROWD EDGES PRIORITIES CALLS LENT EARLY MUSL [SANITIZED...]
+Usage: gated.py MLTP OBJECTS VARIANTS CROWD EDGES PRIORITIES CALLS LENT EARLY FOUND MUSL [SANITIZED...]
 """
 import os
 import pathlib
@@ -31,9 +31,9 @@ THREADS = 8  # of the crowd
 OTHERS = 6  # programs that compute on the same CPU
 MANY = 50  # permits: more threads than the gate wakes at once are woken
 HANG_S = 550  # CTest would end the test a little later, without what it has seen
-MLTP, OBJECTS, VARIANTS, CROWD, EDGES, PRIORITIES, CALLS, LENT, EARLY, MUSL = sys.argv[1:11]
-SANITIZED = sys.argv[11:]
-LENDING = pathlib.Path(__file__).resolve().parents[2] / "src/gate/calls.c"
+MLTP, OBJECTS, VARIANTS, CROWD, EDGES, PRIORITIES, CALLS, LENT, EARLY, FOUND, MUSL = sys.argv[1:12]
+SANITIZED = sys.argv[12:]
+GATE = pathlib.Path(__file__).resolve().parents[2] / "src/gate"
 
 
 def gated(permits, *words, seed=(), monitor="auto"):
@@ -144,10 +144,15 @@ def calls_lend_permits():
     gated(1, CROWD, "talk")
 
 
+def exported(*files):
+    """Returns the names of the gate's functions in some of its files."""
+    return [name for file in files for name in re.findall(r"^GT_EXPORT .*?(\w+)\(", file.read_text(encoding="utf-8"), re.M)]
+
+
 def each_call_lends():
     """With one permit and without the monitor the thread that ends a wait runs during each call. A call that finds what it
     waits for keeps its permit. All calls of calls.c are tried."""
-    calls = re.findall(r"^GT_EXPORT .*?(\w+)\(", LENDING.read_text(encoding="utf-8"), re.M)
+    calls = exported(GATE / "calls.c")
     assert calls and sorted(calls) == sorted(gated(1, LENT, "list").split()), calls
     assert subprocess.run([LENT], check=True, capture_output=True).stdout == b"right\n"
     assert gated(1, LENT, "gated", monitor="off") == "right\n"
@@ -171,6 +176,16 @@ def calls_before_the_start():
     assert len(names) > 20, names
     for name in names:
         assert gated(1, EARLY, name) == "right\n", name
+
+
+def functions_by_a_handle():
+    """A program that finds functions by a handle of libc gets the same that it calls by their names: each of the gate's."""
+    names = exported(*GATE.glob("*.c"))
+    assert len(names) > 80, names
+    for words in ((), (*names, "dlsym", "dlvsym")):
+        assert subprocess.run([FOUND, *words], check=True, capture_output=True).stdout == b"right\n"
+        for permits in (1, 2):
+            assert gated(permits, FOUND, *words) == "right\n"
 
 
 def children_have_threads():
@@ -212,7 +227,7 @@ if __name__ == "__main__":
     for test in (objects, nobody_needs_the_monitor, the_last_thread_ends_the_program, no_call_stops_others, as_many_as_permits,
                  other_programs_change_nothing, all_have_turns,
                  nobody_is_stranded, spinning_has_short_slices, a_team_spins, the_gate_stands_aside, threads_begin_at_once,
-                 calls_lend_permits, each_call_lends, no_wake_is_lost, priorities_count, calls_before_the_start,
+                 calls_lend_permits, each_call_lends, no_wake_is_lost, priorities_count, calls_before_the_start, functions_by_a_handle,
                  children_have_threads, a_program_of_musl, programs_with_sanitizers):
         test()
         print(f"gated.py: {test.__name__}: passed")
