@@ -48,9 +48,29 @@ GT_EXPORT int pthread_barrier_wait(pthread_barrier_t *b) {
   return result;
 }
 
-/* ---- once: libc's values of the control word, so that its threads outside the gate agree */
+/* ---- once: libc's values of the control word, so that its threads outside the gate agree. While a
+ * routine runs, the word also tells in which process. A thread that has not come along to the
+ * child of a fork will never end it, so it begins again there. */
 
-enum { ONCE_RUNS = 1, ONCE_DONE = 2 };
+enum { ONCE_DONE = 2 };
+
+static uint32_t while_it_runs; /* [atomic] the word, in this process; 0: not known */
+static __thread pthread_once_t asked;
+static __thread uint32_t answer;
+
+static void note_word(void) { answer = (uint32_t)asked; }
+
+/* Relaxed: threads that ask at once get the same answer. */
+static uint32_t word_while_it_runs(void) {
+  uint32_t word = mt_load_relaxed(&while_it_runs);
+  if (mt_likely(word != 0)) return word;
+  asked = PTHREAD_ONCE_INIT;
+  gt_next.once(&asked, note_word);
+  mt_store_relaxed(&while_it_runs, answer);
+  return answer;
+}
+
+void gt_once_forget(void) { mt_store_relaxed(&while_it_runs, 0); /* relaxed: the only thread */ }
 
 /* The routine did not return: an exception or a cancellation left it. */
 struct once {
@@ -61,16 +81,20 @@ struct once {
 
 static void end_once(struct once *once) {
   report_released(once->control);
-  /* GT-8 release: what the routine wrote; pairs GT-7 GT-10 */
+  /* GT-8 release: what the routine wrote; pairs GT-7 GT-10 GT-26 */
   mt_store_release(once->control, once->becomes);
   mt_fence_full(); /* GT-9 full fence: as GT-2; pairs GT-1 */
   gt_wake(once->me, once->control, INT_MAX);
 }
 
 static int try_once(void *control) {
-  int value = 0;
-  if (mt_cas_acquire((int *)control, &value, ONCE_RUNS)) return 0; /* GT-10 acquire: pairs GT-8 */
-  return value == ONCE_DONE ? EALREADY : EBUSY;
+  int runs = (int)word_while_it_runs();
+  for (;;) {
+    int seen = mt_load_acquire((int *)control); /* GT-26 acquire: as GT-7; pairs GT-8 */
+    if (seen == ONCE_DONE) return EALREADY;
+    if (seen == runs) return EBUSY;
+    if (mt_cas_acquire((int *)control, &seen, runs)) return 0; /* GT-10 acquire: pairs GT-8 */
+  }
 }
 
 GT_EXPORT int pthread_once(pthread_once_t *control, void (*routine)(void)) {

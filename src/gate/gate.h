@@ -256,6 +256,11 @@ extern bool gt_seeded;
 /** @return an absolute time as one of the run's clock; NULL: UINT64_MAX. */
 uint64_t gt_seed_deadline(const struct timespec *until, clockid_t clock);
 
+/* ---- barrier.c */
+
+/** In a child of fork(): routines that run once have others begun, which are not here. */
+void gt_once_forget(void);
+
 /* ---- monitor.c */
 
 /** A thread is ready and there is no permit: the monitor watches from now on. Under gt_lock. */

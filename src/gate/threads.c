@@ -190,6 +190,7 @@ void gt_begin_child(void) {
   mt_client_forget();
   gt_monitor_forget();
   gt_seed_forget();
+  gt_once_forget();
   gt_gate.joined = gt_gate.aside = false;
   gt_gate.permits = gt_gate.most;
   joins_later = !gt_seeded;

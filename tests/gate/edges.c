@@ -221,6 +221,47 @@ static void test_children_of_handlers(void) {
   CHECK(pthread_join(thread, NULL) == 0);
 }
 
+/* ---- a child of a program in which a thread runs a routine that runs once. That thread is not in
+ * the child, so the routine runs again there, and so in a child of the child */
+
+static pthread_once_t beginning = PTHREAD_ONCE_INIT;
+static sem_t in_routine, may_return;
+static int runs, stays;
+
+static void begin(void) {
+  runs++;
+  if (!stays) return;
+  sem_post(&in_routine);
+  wait_for(&may_return);
+}
+
+static void *begin_here(void *arg) {
+  CHECK(pthread_once(&beginning, begin) == 0);
+  return arg;
+}
+
+static void test_once(int children) {
+  pthread_t thread;
+  int status;
+  runs = 0;
+  stays = children > 0;
+  CHECK(sem_init(&in_routine, 0, 0) == 0 && sem_init(&may_return, 0, 0) == 0);
+  CHECK(pthread_create(&thread, NULL, begin_here, NULL) == 0);
+  if (stays) {
+    wait_for(&in_routine);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+      test_once(children - 1);
+      _exit(0);
+    }
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    sem_post(&may_return);
+  }
+  CHECK(pthread_join(thread, NULL) == 0 && runs == 1);
+  CHECK(pthread_once(&beginning, begin) == 0 && runs == 1);
+}
+
 /* ---- many that wait for one broadcast, and a child of a program that has such threads */
 
 enum { MANY = 40 };
@@ -334,6 +375,7 @@ int main(int argc, char **argv) {
   test_neighbours();
   test_children();
   test_children_of_handlers();
+  test_once(2);
   test_many();
   test_disabled_cancellation();
   puts("right");
