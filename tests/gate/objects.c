@@ -76,8 +76,8 @@ static void *takes_turns(void *arg) {
 static void *meets(void *arg) {
   for (int i = 0; i < 200; i++) {
     __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED);
-    if (pthread_barrier_wait(&barrier) == PTHREAD_BARRIER_SERIAL_THREAD)
-      __atomic_fetch_add(&serial, 1, __ATOMIC_RELAXED);
+    int which = pthread_barrier_wait(&barrier);
+    if (which == PTHREAD_BARRIER_SERIAL_THREAD) __atomic_fetch_add(&serial, 1, __ATOMIC_RELAXED);
     CHECK(__atomic_load_n(&count, __ATOMIC_RELAXED) >= (i + 1) * THREADS);
     pthread_barrier_wait(&barrier);
   }
@@ -144,8 +144,10 @@ static void test_types(void) {
   pthread_mutex_init(&checks, &attr);
   pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
   pthread_mutex_init(&again, &attr);
-  CHECK(pthread_mutex_lock(&checks) == 0 && pthread_mutex_lock(&checks) == EDEADLK);
-  CHECK(pthread_mutex_unlock(&checks) == 0 && pthread_mutex_unlock(&checks) == EPERM);
+  CHECK(pthread_mutex_lock(&checks) == 0);
+  CHECK(pthread_mutex_lock(&checks) == EDEADLK);
+  CHECK(pthread_mutex_unlock(&checks) == 0);
+  CHECK(pthread_mutex_unlock(&checks) == EPERM);
   test_recursive(&again);
   CHECK(pthread_cond_wait(&cond, &checks) == EPERM);
   CHECK(pthread_join(pthread_self(), NULL) == EDEADLK);
