@@ -7,8 +7,10 @@ Usage: gated.py MLTP OBJECTS VARIANTS CROWD EDGES PRIORITIES CALLS LENT EARLY FO
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 
 FORKING = """
 import os, sys, threading, time
@@ -212,6 +214,24 @@ def a_program_of_musl():
     assert re.fullmatch(r"mltp: .* uses musl, another C library: it runs as it is\n", ended.stderr), ended
 
 
+def shells_start_programs_of_musl():
+    """Its loader finds no library to preload: it would end a program that preloads one of glibc. Programs of glibc are gated."""
+    script = "import os; print(*os.environ['LD_PRELOAD'].split(':'), 'libmltp-gate.so' in open('/proc/self/maps').read())"
+    library, is_gated = gated(1, "sh", "-c", '"$0" -c "$1"; :', sys.executable, script).split()
+    assert library.endswith("/mltp/libmltp-gate.so") and is_gated == "True" and not os.path.exists(library), library
+    with tempfile.TemporaryDirectory() as folder:
+        program = pathlib.Path(folder, "musl")
+        if shutil.which("musl-gcc") is None:
+            print("gated.py: no musl-gcc (musl-tools): no program of musl's is started")
+            return
+        subprocess.run(["musl-gcc", "-x", "c", "-", "-o", program], text=True, check=True,
+                       input='#include <stdio.h>\nint main(void) { puts("right"); return 0; }')
+        for options in ([], ["--threads"]):  # what adjusts teams is preloaded, too
+            ended = subprocess.run([MLTP, "run", *options, "--", "sh", "-c", f"{program}; :"], text=True, capture_output=True, check=False,
+                                   env={**os.environ, "MLTP_COORDINATOR": "off"})
+            assert (ended.returncode, ended.stdout) == (0, "right\n"), ended
+
+
 def programs_with_sanitizers():
     """AddressSanitizer starts behind the gate, and ThreadSanitizer sees what orders the threads. Neither starts by itself on
     every machine: some give it other addresses."""
@@ -228,6 +248,6 @@ if __name__ == "__main__":
                  other_programs_change_nothing, all_have_turns,
                  nobody_is_stranded, spinning_has_short_slices, a_team_spins, the_gate_stands_aside, threads_begin_at_once,
                  calls_lend_permits, each_call_lends, no_wake_is_lost, priorities_count, calls_before_the_start, functions_by_a_handle,
-                 children_have_threads, a_program_of_musl, programs_with_sanitizers):
+                 children_have_threads, a_program_of_musl, shells_start_programs_of_musl, programs_with_sanitizers):
         test()
         print(f"gated.py: {test.__name__}: passed")

@@ -84,11 +84,18 @@ static void allow_behind(void) {
   free(list);
 }
 
+/* Programs that the program starts find LD_PRELOAD, too, and a shell may start one of musl's. Its
+ * loader would end it (start_of()). It passes over a file that it does not find, and knows no
+ * $ORIGIN, which is the folder of the running program for glibc's. From there the way leads up, at
+ * most to the root, and down to the library. */
+#define UP "/../../../.." /* four folders */
+#define TO_ROOT "$ORIGIN" UP UP UP UP UP UP UP UP UP UP UP UP UP UP UP UP
+
 static int put_first(const char *library) {
   const char *others = getenv("LD_PRELOAD");
   char *list = NULL;
-  if (asprintf(&list, "%s%s%s", library, others != NULL ? ":" : "", others != NULL ? others : "") <
-      0)
+  if (asprintf(&list, "%s%s%s%s", TO_ROOT, library, others != NULL ? ":" : "",
+               others != NULL ? others : "") < 0)
     return EXIT_FAILED;
   setenv("LD_PRELOAD", list, 1);
   allow_behind();
