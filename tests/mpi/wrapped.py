@@ -6,6 +6,7 @@ usage: wrapped.py TMPIRUN PROCESS LIBRARY, as built.py
 """
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -51,6 +52,30 @@ STARTS = """
     }"""
 
 
+# Words in front of a program, which it replaces or starts. Tools that some machines have not got are left out.
+PREFIXES = """
+    env WORD=-
+    env -i WORD=-
+    nice -n 1
+    timeout 600
+    taskset -c CPU
+    stdbuf -oL
+    setsid -w
+    nohup
+    ionice -c 3
+    chrt -o 0
+    setarch -R
+    prlimit --core=0
+    numactl --all
+    /usr/bin/time -o out
+    flock lock
+    perf stat -o out
+    strace -f -o out
+    gdb -q -batch -ex run --args
+    xvfb-run
+    env WORD=- nice timeout -k 5 600 env"""
+
+
 class Wrapped(built.Programs):
     def tmpirun(self, *words, **environment):
         return subprocess.run([built.TMPIRUN, "-n", "3", *map(str, words)], capture_output=True, text=True, check=False,
@@ -77,6 +102,70 @@ class Wrapped(built.Programs):
         self.says("-", "x", "sh", "-c", "true; ./says x")
         self.says("c", "x", "bash", "-c", "export WORD=c; exec ./says x")
         self.says("-", "x", "--label", "env", "./says", "x", label="[{rank}] ")
+
+    def loads_late(self, name):
+        """An interpreter: it loads MPI when it already runs."""
+        library = self.shared_object("late", SAYS.replace("int main(", "int start("))
+        return self.build(name, f"""
+            #include <dlfcn.h>
+            int main(int argc, char **argv) {{
+              int (*start)(int, char **) = dlsym(dlopen("{library}", RTLD_NOW), "start");
+              return start(argc, argv);
+            }}""", by="cc")
+
+    def runs_here(self, words):
+        if shutil.which(words[0]) and subprocess.run([*words, "true"], capture_output=True, check=False, cwd=self.folder).returncode == 0:
+            return True
+        print(f"wrapped.py: {' '.join(words)} does not run here: skipped")
+        return False
+
+    def test_commands_that_become_a_program(self):
+        """Each rank runs the program: one that needs MPI, an interpreter that may load it, scripts."""
+        self.build("says", SAYS)
+        self.script(f"#!{self.loads_late('loads')}\n").rename(self.folder / "interpreted")
+        self.script('#!/bin/sh\nexec ./says "$@"\n').rename(self.folder / "starts")
+        for line in PREFIXES.strip().splitlines():
+            words = line.replace("CPU", str(min(os.sched_getaffinity(0)))).split()
+            if not self.runs_here(words):
+                continue
+            for command in "./says", "./loads", "./interpreted", "./starts":
+                with self.subTest(f"{line.strip()} {command}"):
+                    result = self.tmpirun(*words, command, "x")
+                    self.assertEqual(result.returncode, 0, result)
+                    self.assertEqual(sorted(re.findall("(?m)^. of 3: - x$", result.stdout)), [f"{rank} of 3: - x" for rank in range(3)], result)
+
+    def test_options_of_tmpirun_behind_such_a_command(self):
+        self.loads_late("loads")
+        self.build("says", SAYS)
+        self.says("-", "x", "--label", "env", "./loads", "x", label="[{rank}] ")
+        self.says("-", "x", "--label", "--", "env", "./loads", "x", label="[{rank}] ")
+        self.says("-", "x", "--label", "--", "sh", "-c", "./says x; exit $?", label="[{rank}] ")
+        self.says("-", "-n", "env", "./loads", "-n")  # the program's own
+        self.says("a=b", "./x=y", "env", "WORD=a=b", "./loads", "./x=y")
+        self.assertEqual(self.tmpirun("env", "--", "./none").returncode, 127)
+
+    def test_shells_that_become_a_program(self):
+        """One that needs MPI becomes ranks; an interpreter that they start is refused when it loads MPI."""
+        self.build("says", SAYS)
+        self.loads_late("loads")
+        for words in [self.script('#!/bin/sh\nexec "$@"\n')], ["sh", "-c", 'exec "$0" "$@"'], ["bash", "-c", '"$0" "$@"; exit $?']:
+            self.says("-", "x", *words, "./says", "x")
+            result = self.tmpirun(*words, "./loads", "x")
+            self.assertEqual((result.returncode, result.stdout), (16, ""), result)
+
+    def test_statically_linked_program_of_an_mpi(self):
+        """The auditor does not see it."""
+        text = '#include <stdio.h>\nint MPI_Init(void) { return 0; } int main(void) { puts("ran"); return MPI_Init(); }'
+        self.build("other", text, "-static", by="cc")
+        self.build("none", text.replace("MPI_Init", "init"), "-static", by="cc")
+        for words in [], ["env", "A=1"], ["timeout", "60", "nice"]:
+            result = self.tmpirun(*words, "./other")
+            self.assertEqual((result.returncode, result.stdout), (1, ""), result)
+            self.assertRegex(result.stderr, r"^tmpirun: cannot run '[^']*/other': .*\(.*\)\n$")
+        result = self.tmpirun("env", "./none")
+        self.assertEqual((result.returncode, result.stdout), (1, "ran\n"), result)
+        result = subprocess.run([built.TMPIRUN, "env", "./other"], capture_output=True, text=True, check=False, cwd=self.folder)
+        self.assertEqual((result.returncode, result.stdout), (0, "ran\n"), result)
 
     def test_scripts(self):
         self.build("says", SAYS)
@@ -108,7 +197,7 @@ class Wrapped(built.Programs):
 
     def test_ranks_in_a_wrapper_that_closes_files(self):
         self.build("says", SAYS)
-        self.says("-", "x", "env", sys.executable, "-c", "import subprocess; subprocess.run(['./says', 'x'], check=True)")
+        self.says("-", "x", "sh", "-c", f"""{sys.executable} -c 'import subprocess; subprocess.run(["./says", "x"], check=True)'""")
 
     def test_signals_reach_the_wrapper(self):
         waits = "trap 'echo caught; exit 5' TERM; echo ready; while :; do sleep 0.05; done"
@@ -152,14 +241,8 @@ class Wrapped(built.Programs):
 
     def test_mpi_that_comes_late(self):
         """A process that loads MPI when it already runs cannot become ranks."""
-        library = self.shared_object("late", "#include <mpi.h>\nint start(void) { return MPI_Init(0, 0); }")
-        program = self.build("loads", f"""
-            #include <dlfcn.h>
-            int main(void) {{
-              int (*start)(void) = dlsym(dlopen("{library}", RTLD_NOW), "start");
-              return start();
-            }}""", by="cc")
-        result = self.tmpirun("env", program)
+        self.loads_late("loads")
+        result = self.tmpirun("sh", "-c", "./loads; exit $?")
         self.assertEqual(result.returncode, 16, result)
         self.assertRegex(result.stderr, r"started by a wrapper of tmpirun, and loads MPI when it already runs.*\(.*\)")
 

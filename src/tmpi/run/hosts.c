@@ -12,7 +12,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "tmpi/run/wrapper.h"
+#include "tmpi/run/prefix.h"
 
 enum { HOST_TEXT = 256, STATUS_FAILED = 1, STATUS_USAGE = 2 };
 

@@ -52,6 +52,13 @@ static bool find_library(const char *path, const char *version, char *where) {
   return false; /* the refusal follows */
 }
 
+bool tm_python_is_fixed(const char *path) {
+  char *real = realpath(path, NULL);
+  bool is = real != NULL && version_of(real) != NULL && has_fixed_address(real);
+  free(real);
+  return is;
+}
+
 char *tm_python_stand_in(const char *path) {
   char library[PATH_MAX], *stand_in = NULL;
   Dl_info mpi;

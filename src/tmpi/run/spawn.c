@@ -25,6 +25,7 @@
 #include "tmpi/loader/open.h"
 #include "tmpi/object/world.h"
 #include "tmpi/run/output.h"
+#include "tmpi/run/prefix.h"
 #include "tmpi/run/process.h"
 #include "tmpi/run/working_directory.h"
 #include "tmpi/run/wrapper.h"

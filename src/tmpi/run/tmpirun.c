@@ -25,6 +25,7 @@
 #include "tmpi/run/output.h"
 #include "tmpi/run/override.h"
 #include "tmpi/run/parts.h"
+#include "tmpi/run/prefix.h"
 #include "tmpi/run/process.h"
 #include "tmpi/run/python.h"
 #include "tmpi/run/streams.h"
@@ -195,7 +196,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case ARGP_KEY_ARG:
       settings->command = state->argv + state->next - 1;
       settings->count = state->argc - state->next + 1;
-      settings->option_count = state->next - 2;
+      settings->option_count = (state->quoted > 0 ? state->quoted : state->next) - 2; /* no "--" */
       state->next = state->argc; /* the rest is the program's */
       return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "no program named"); return 0;

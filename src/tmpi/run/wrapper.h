@@ -28,10 +28,6 @@ struct tm_wrapper_options {
  * message. */
 bool tm_wrapper_run(char ***command, int *count, const struct tm_wrapper_options *options);
 
-/** @return a command's file: as it is named, or as found on PATH if it has no '/'; to be freed.
- * NULL: no memory. */
-char *tm_find_program(const char *name);
-
 enum { TM_SCRIPT_LINE = 256 /* the kernel's, for "#!" */ };
 
 /** @return the interpreter's file of a script, to be freed, with its argument, NULL or in `line`,
