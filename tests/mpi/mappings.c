@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -162,6 +163,51 @@ static void addresses_come_again(int rank) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* @return a segment that nobody has attached, and that ends with the last attachment. */
+static int make_segment(char *at, int pages) {
+  int id = shmget(IPC_PRIVATE, (size_t)pages * PAGE, IPC_CREAT | 0600);
+  CHECK(id >= 0 && shmat(id, at, SHM_REMAP) == at && shmctl(id, IPC_RMID, NULL) == 0);
+  return id;
+}
+
+static int segment_is_refused(int id, char *at, int flags) {
+  errno = 0;
+  return shmat(id, at, flags) == (void *)-1 && errno == EINVAL;
+}
+
+/* A segment does not replace another rank's mapping, nor is it replaced. It leaves its place. */
+static void segments_are_mappings(int rank) {
+  char *at = fixed + (size_t)7000 * PAGES * PAGE, *own = at + (1 << 24);
+  if (rank == 0) {
+    CHECK(map_at(at, 2) == at);
+    at[0] = at[PAGE] = 1;
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 1) {
+    int id = make_segment(own, 2);
+    *own = 2;
+    CHECK(segment_is_refused(id, at, SHM_REMAP) && segment_is_refused(id, at - PAGE, SHM_REMAP));
+    CHECK(segment_is_refused(id, at + PAGE + 1, SHM_REMAP | SHM_RND));
+    CHECK(segment_is_refused(id, at, 0) && segment_is_refused(id, own + 1, SHM_REMAP));
+    CHECK(shmat(id, own + PAGE, SHM_REMAP) == own + PAGE && own[PAGE] == 2);
+    char *free_one = shmat(id, NULL, 0);
+    CHECK(free_one != (void *)-1 && *free_one == 2 && shmdt(free_one) == 0);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) {
+    CHECK(at[0] == 1 && at[PAGE] == 1 && is_refused(own, 1) &&
+          is_refused(own + (size_t)2 * PAGE, 1));
+    CHECK(!is_refused(own + (size_t)3 * PAGE, 1));
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 1) {
+    CHECK(shmdt(own + PAGE) == 0 && shmdt(own) == 0 && shmdt(own) == -1 && errno == EINVAL);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(rank != 0 || map_at(own, 3) == own);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 static void bad_calls_fail(void) {
   errno = 0;
   CHECK(map_at(fixed + 1, 1) == MAP_FAILED && errno == EINVAL);
@@ -180,6 +226,7 @@ int main(int argc, char **argv) {
   parts_of_pages_are_pages(rank);
   stacks_are_used_again(rank, size);
   addresses_come_again(rank);
+  segments_are_mappings(rank);
   bad_calls_fail();
   MPI_Finalize();
   return 0;

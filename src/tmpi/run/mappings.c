@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Mappings at a fixed address. All ranks have one address space, so MAP_FIXED or MREMAP_FIXED would
- * silently replace what another rank has mapped there. Such a call fails with EEXIST, as with
- * MAP_FIXED_NOREPLACE, after a message. A rank may map over what it has mapped itself.
+ * Mappings at a fixed address. All ranks have one address space, so MAP_FIXED, MREMAP_FIXED or
+ * SHM_REMAP would silently replace what another rank has mapped there. Such a call fails with
+ * EEXIST, as with MAP_FIXED_NOREPLACE, or EINVAL, as shmat() without SHM_REMAP, after a message. A
+ * rank may map over what it has mapped itself.
  *
  * The table has the ranges that ranks have mapped so. They do not overlap, and are
  * sorted. A rank that unmaps a range gives it free for others. Mappings whose address the kernel
@@ -21,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
 #include <unistd.h>
 
 #include "base/atomic.h"
@@ -141,40 +143,63 @@ static void report(int rank, const char *call, uintptr_t at, int other) {
           rank, call, (void *)at, other);
 }
 
+/* A call of mmap() or shmat(). */
+struct request {
+  void *at;
+  size_t bytes;
+  int protection, flags, fd; /* fd: of shmat(), the segment */
+  off_t offset;
+  bool is_segment;
+};
+
+static void *map(const struct request *r) {
+  if (r->is_segment) return shmat(r->fd, r->at, r->flags);
+  return mmap(r->at, r->bytes, r->protection, r->flags, r->fd, r->offset);
+}
+
+static bool replaces(const struct request *r) {
+  return (r->flags & (r->is_segment ? SHM_REMAP : MAP_FIXED)) != 0;
+}
+
 /* @return 0 or an errno value, with *at. */
-static int map_fixed(void **at, size_t bytes, int protection, int flags, int fd, off_t offset) {
-  struct range wanted = range_of(*at, bytes, tm_rank_number());
+static int map_fixed(const struct request *r, void **at) {
+  struct range wanted = range_of(r->at, r->bytes, tm_rank_number());
   int error = 0;
   mt_store_relaxed(&ever_fixed, true); /* relaxed: see may_be_listed() */
   mltp_lock(&lock);
   int other = find_other(wanted);
   if (other >= 0)
-    error = EEXIST;
+    error = r->is_segment ? EINVAL : EEXIST;
   else if (!reserve())
     error = ENOMEM;
-  else if ((*at = mmap(*at, bytes, protection, flags, fd, offset)) == MAP_FAILED)
+  else if ((*at = map(r)) == MAP_FAILED)
     error = errno;
   else
     add(wanted);
   mltp_unlock(&lock);
-  if (other >= 0 && (flags & MAP_FIXED) != 0)
-    report(wanted.rank, "mmap: MAP_FIXED", wanted.start, other);
+  if (other >= 0 && replaces(r))
+    report(wanted.rank, r->is_segment ? "shmat: SHM_REMAP" : "mmap: MAP_FIXED", wanted.start,
+           other);
   return error;
+}
+
+static void *map_or_take_over(const struct request *r, bool fixed) {
+  void *at = MAP_FAILED;
+  if (!fixed || (uintptr_t)r->at % page_size() != 0 || !is_shared()) {
+    at = map(r);
+    if (at != MAP_FAILED && may_be_listed()) take_over(at, r->bytes);
+    return at;
+  }
+  int error = map_fixed(r, &at);
+  if (error == 0) return at;
+  tm_set_errno(error);
+  return MAP_FAILED;
 }
 
 static void *mmap_rank(void *address, size_t bytes, int protection, int flags, int fd,
                        off_t offset) {
-  fd = tm_streams_meant(fd);
-  bool fixed = (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) != 0;
-  if (!fixed || (uintptr_t)address % page_size() != 0 || !is_shared()) {
-    void *at = mmap(address, bytes, protection, flags, fd, offset);
-    if (at != MAP_FAILED && may_be_listed()) take_over(at, bytes);
-    return at;
-  }
-  int error = map_fixed(&address, bytes, protection, flags, fd, offset);
-  if (error == 0) return address;
-  tm_set_errno(error);
-  return MAP_FAILED;
+  struct request request = {address, bytes, protection, flags, tm_streams_meant(fd), offset, false};
+  return map_or_take_over(&request, (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) != 0);
 }
 
 static int munmap_rank(void *address, size_t bytes) {
@@ -238,10 +263,76 @@ static void *mremap_rank(void *address, size_t old_bytes, size_t bytes, int flag
   return result;
 }
 
+/* ---- segments of System V */
+
+/* Segments that ranks have attached at an address of their choice: shmdt() does not say how large
+ * they are. */
+static struct attached {
+  uintptr_t start;
+  size_t bytes;
+} *attached;                                 /* [lock] */
+static size_t attached_count, attached_room; /* [lock] */
+
+/* The lock is held. @return the segment attached at an address; attached_count: none. */
+static size_t find_attached(uintptr_t start) {
+  size_t i = 0;
+  while (i < attached_count && attached[i].start != start) i++;
+  return i;
+}
+
+/* Without memory its range stays when it is detached, and nobody may map there. */
+static void note_attached(const void *at, size_t bytes) {
+  mltp_lock(&lock);
+  size_t i = find_attached((uintptr_t)at);
+  if (i == attached_room) {
+    size_t more = i != 0 ? 2 * i : 16;
+    struct attached *grown = realloc(attached, more * sizeof *grown);
+    if (grown != NULL) {
+      attached = grown;
+      attached_room = more;
+    }
+  }
+  if (i < attached_room) {
+    attached[i] = (struct attached){(uintptr_t)at, bytes};
+    if (i == attached_count) attached_count++;
+  }
+  mltp_unlock(&lock);
+}
+
+static void *shmat_rank(int id, const void *address, int flags) {
+  struct shmid_ds about;
+  if (!is_shared() || shmctl(id, IPC_STAT, &about) != 0) return shmat(id, address, flags);
+  uintptr_t place = (uintptr_t)address;
+  if ((flags & SHM_RND) != 0) place -= place % SHMLBA;
+  struct request request = {
+      .at = (void *)place, .bytes = about.shm_segsz, .flags = flags, .fd = id, .is_segment = true};
+  void *at = map_or_take_over(&request, place != 0);
+  if (at != MAP_FAILED && place != 0) note_attached(at, about.shm_segsz);
+  return at;
+}
+
+static int shmdt_rank(const void *address) {
+  if (!is_shared()) return shmdt(address);
+  mltp_lock(&lock);
+  size_t i = find_attached((uintptr_t)address);
+  bool cuts = i < attached_count && count > 0 && reserve();
+  int result = shmdt(address), error = errno;
+  if (result == 0 && i < attached_count) {
+    struct range range = range_of(address, attached[i].bytes, 0);
+    if (cuts) cut(range.start, range.end);
+    attached[i] = attached[--attached_count];
+  }
+  mltp_unlock(&lock);
+  if (result != 0) tm_set_errno(error);
+  return result;
+}
+
 const struct tm_override tm_override_mappings[] = {
     {"mmap", (tm_any *)mmap_rank},
     {"mmap64", (tm_any *)mmap_rank},
     {"munmap", (tm_any *)munmap_rank},
     {"mremap", (tm_any *)mremap_rank},
+    {"shmat", (tm_any *)shmat_rank},
+    {"shmdt", (tm_any *)shmdt_rank},
     {NULL, NULL},
 };
