@@ -467,6 +467,43 @@ class Ends(Programs):
         ends(64, "-u", said="Usage: own")
         ends(9, "-f", "x", said="own: file x: No such file or directory\n(?s:.*)rank 1 ended with status 9")
 
+    def test_obstacks_without_memory(self):
+        """libc's exit() would end all ranks, and a handler would be that of the rank which has set it last."""
+        text = """
+            #include <mpi.h>
+            #include <obstack.h>
+            #include <stdio.h>
+            #include <stdlib.h>
+            #include <string.h>
+            #define obstack_chunk_alloc no_memory
+            #define obstack_chunk_free free
+            static int rank;
+            static void *no_memory(long size) { return rank == 1 ? 0 : malloc(size); }
+            static void said(void) { printf("handler of %d\\n", rank); }
+            static void fail(void) { printf("failed in %d\\n", rank); exit(7); }
+            static void none(void) { exit(8); }
+            int main(int argc, char **argv) {
+              struct obstack some;
+              MPI_Init(&argc, &argv);
+              MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+              atexit(said);
+              if (strcmp(argv[1], "status") == 0) obstack_exit_failure = 5 + rank;
+              if (strcmp(argv[1], "handler") == 0) obstack_alloc_failed_handler = rank == 1 ? fail : none;
+              MPI_Barrier(MPI_COMM_WORLD);
+              obstack_init(&some);
+              obstack_free(&some, 0);
+              MPI_Finalize();
+              printf("rank %d\\n", rank);
+              return 0;
+            }"""
+        for way in ([], ["-fPIC", "-mno-direct-extern-access"]):
+            program = self.build("own", text, *way)
+            for word, status, said in ("default", 1, "memory exhausted\n"), ("status", 6, "memory exhausted\n"), ("handler", 7, ""):
+                done = subprocess.run([TMPIRUN, "-n", "3", program, word], capture_output=True, text=True, check=False)
+                self.assertEqual((done.returncode, done.stdout.count("handler of 1\n")), (status, 1), done)
+                self.assertEqual("failed in 1\n" in done.stdout, word == "handler", done)
+                self.assertTrue(done.stderr.startswith(said), done)
+
     def test_exit_at_once(self):
         self.ends("_exit", 6)
         self.ends("quick_exit", 7)

@@ -87,28 +87,15 @@ static void report_failure(const struct argp_state *state, int status, int numbe
 
 /* ---- options that libc adds */
 
-/* @return the rank's copy of a variable; NULL: the program and its libraries have none, and use
- * libc's. */
-static void *variable(const struct tm_process *process, const char *name) {
-  struct tm_wanted wanted = tm_want(name, NULL);
-  const char *slot = tm_the_program->arena + (size_t)process->number * tm_the_program->slot;
-  for (int i = 0; i < tm_the_program->start_count; i++) {
-    const struct tm_image *image = tm_the_program->images[i];
-    const Elf64_Sym *symbol = tm_image_find(image, &wanted);
-    if (symbol != NULL) return (void *)(uintptr_t)(slot + image->place + symbol->st_value);
-  }
-  return NULL;
-}
-
 typedef void print_version(FILE *stream, struct argp_state *state);
 
 static print_version *version_function(const struct tm_process *process) {
-  print_version **own = variable(process, "argp_program_version_hook");
+  print_version **own = tm_process_variable(process, "argp_program_version_hook");
   return own != NULL ? *own : argp_program_version_hook;
 }
 
 static const char *version_text(const struct tm_process *process) {
-  const char **own = variable(process, "argp_program_version");
+  const char **own = tm_process_variable(process, "argp_program_version");
   return own != NULL ? *own : argp_program_version;
 }
 
@@ -156,7 +143,7 @@ static error_t call_parser(int key, char *argument, struct argp_state *state) {
 static void prepare(struct parse *parse, const struct tm_process *process, const struct argp *argp,
                     unsigned flags) {
   struct argp_child *child = parse->children;
-  const char **address = variable(process, "argp_program_bug_address");
+  const char **address = tm_process_variable(process, "argp_program_bug_address");
   if (address != NULL) argp_program_bug_address = *address; /* the same text in all ranks */
   parse->top = (struct argp){.children = parse->children, .help_filter = keep};
   if (argp != NULL) {

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <err.h>
 #include <error.h>
+#include <obstack.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -95,6 +96,33 @@ static void error_at_line_rank(int status, int number, const char *file, unsigne
   va_start(arguments, format);
   error_at(status, number, file, line, format, arguments);
   va_end(arguments);
+}
+
+/* ---- an obstack without memory: libc calls this */
+
+void *tm_process_variable(const struct tm_process *process, const char *name) {
+  struct tm_wanted wanted = tm_want(name, NULL);
+  const char *slot = tm_the_program->arena + (size_t)process->number * tm_the_program->slot;
+  for (int i = 0; i < tm_the_program->start_count; i++) {
+    const struct tm_image *image = tm_the_program->images[i];
+    const Elf64_Sym *symbol = tm_image_find(image, &wanted);
+    if (symbol != NULL) return (void *)(uintptr_t)(slot + image->place + symbol->st_value);
+  }
+  return NULL;
+}
+
+static void (*libc_handler)(void); /* [const after tm_obstacks_heed()] */
+
+static void call_handler_of_rank(void) {
+  struct tm_process *process = tm_process_self();
+  void (**own)(void) =
+      process != NULL ? tm_process_variable(process, "obstack_alloc_failed_handler") : NULL;
+  (own != NULL ? *own : libc_handler)();
+}
+
+void tm_obstacks_heed(void) {
+  libc_handler = obstack_alloc_failed_handler;
+  obstack_alloc_failed_handler = call_handler_of_rank;
 }
 
 /* ---- handlers */

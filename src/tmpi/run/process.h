@@ -180,6 +180,14 @@ int tm_create_pthread(pthread_t *thread, const pthread_attr_t *attr, void *(*fun
  * message. Between reading it and mltp_init(). */
 void tm_openmp_heed(void);
 
+/** @return the rank's copy of a variable of libc; NULL: the program and its libraries have none,
+ * and use libc's. */
+void *tm_process_variable(const struct tm_process *process, const char *name);
+
+/** From now on a rank whose obstack gets no memory calls its own handler. In libc it is an exit()
+ * of the process. */
+void tm_obstacks_heed(void);
+
 struct tm_parts;
 
 /** Starts `ranks` ranks of the program that was read, as parts.h says, and waits for all. libmltp

@@ -325,6 +325,7 @@ static int run(const struct settings *settings) {
   limit_slices(most);
   if (!tm_streams_start(tm_the_program)) return 1;
   tm_openmp_heed();
+  tm_obstacks_heed();
   tm_vps_later();
   mti_expect_stacks((size_t)settings->joined.local);
   if (tm_program_runs_code_on_stack(tm_the_program)) mti_make_stacks_executable();
