@@ -50,10 +50,16 @@ static int quota_v1(const char *directory) {
   return cpus_of_quota(quota, period);
 }
 
+int os_cpu_quota(void) {
+  int saved = errno;
+  int quota = os_cgroup_least("cpu", quota_v2, quota_v1);
+  errno = saved;
+  return quota;
+}
+
 int os_cpus(void) {
   int saved = errno;
-  int cpus = cpus_by_affinity();
-  int quota = os_cgroup_least("cpu", quota_v2, quota_v1);
+  int cpus = cpus_by_affinity(), quota = os_cpu_quota();
   errno = saved;
   if (quota < cpus) cpus = quota;
   return cpus < 1 ? 1 : cpus;

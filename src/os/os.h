@@ -84,6 +84,9 @@ size_t os_peek(void *to, const void *from, size_t size);
 
 /** CPUs this process may use: affinity mask and cgroup CPU quota, at least 1. */
 int os_cpus(void);
+/** CPUs that the quotas of the cgroups are worth, at least 1; INT_MAX: no quota. All processes of
+ * the cgroup share them, whatever their affinity masks. */
+int os_cpu_quota(void);
 
 /* ---- places (place.c) */
 

@@ -22,6 +22,7 @@ LAUNCHERS = {"mpirun.openmpi": ["--allow-run-as-root", "--oversubscribe"],
              "prterun": ["--allow-run-as-root", "--map-by", ":oversubscribe"]}
 LAUNCHER = "mpirun.openmpi"
 GONE = r"node 1 \(\S+\): its process is gone.*: this node \(0, \S+\) ends, too"
+GROUPS, OWN_GROUP = "/sys/fs/cgroup", "mount --bind /sys/fs/cgroup/own /proc/$$/cgroup"
 NO_MEMORY = "(NO-MEM|PMIX_ERR_NOMEM)"  # PMIx 4 and 5
 ASKS = 'test -n "$PMIX_NAMESPACE"'
 # The launcher joins the nodes' errors in pieces, which may cut lines, and loses some of a job that fails.
@@ -272,7 +273,7 @@ class Nodes(unittest.TestCase):
 
     def test_idle_vps_of_nodes_that_outnumber_cpus_search_briefly(self):
         """The node that brings work needs the CPU. Elsewhere they search for as long as a wake-up takes."""
-        cpus, program = os.sysconf("SC_NPROCESSORS_ONLN"), str(pathlib.Path(SHARED).with_name("made_over_nodes"))
+        cpus, program = len(os.sched_getaffinity(0)), str(pathlib.Path(SHARED).with_name("made_over_nodes"))
         if cpus > 8:
             self.skipTest(f"{cpus} CPUs need too many nodes")
         for nodes, words in [(2, r"\d+  from wake_ns"), (cpus + 1, r"10000  set")]:
@@ -281,6 +282,24 @@ class Nodes(unittest.TestCase):
             with self.subTest(nodes=nodes):
                 result = launch("-n", str(nodes), TMPIRUN, "-n", str(nodes), program, "options")
                 self.assertEqual((result.returncode, len(re.findall(rf"(?m)^idle_spin_ns +{words}: ", result.stdout))), (0, nodes), result)
+
+    def test_idle_vps_of_nodes_that_share_few_cpus_search_briefly(self):
+        """What counts are the CPUs that the launcher and the container leave them, not those of the machine."""
+        program, cpus = str(pathlib.Path(SHARED).with_name("made_over_nodes")), sorted(os.sched_getaffinity(0))[:2]
+        if len(cpus) < 2:
+            self.skipTest("one CPU: all nodes outnumber it")
+        quota = f'mount -t tmpfs none {GROUPS} && echo $0 100000 >{GROUPS}/cpu.max && echo 0::/ >{GROUPS}/own && {OWN_GROUP} && exec "$@"'
+        shared, own = f"exec taskset -c {cpus[0]} \"$@\"", f'exec taskset -c $(((PMIX_RANK + {cpus[0]}) % {cpus[1] + 1})) "$@"'
+        container = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"]), "sh", "-c", quota]
+        for what, nodes, crowded, words in [("one CPU for both", 2, True, ["sh", "-c", shared, "sh"]),
+                                            ("one CPU for each", 2, False, ["sh", "-c", own, "sh"]),
+                                            ("a quota of two CPUs", 2, False, [*container, "150000"]), ("a quota of one CPU", 2, True, [*container, "100000"])]:
+            with self.subTest(what, nodes=nodes):
+                if words[0] == container[0] and subprocess.run([*words, "true"], capture_output=True, check=False).returncode != 0:
+                    self.skipTest("no mount namespace can be made here")
+                result = launch("--bind-to", "none", "-n", str(nodes), *words, TMPIRUN, "-n", str(nodes), program, "options")
+                said = r"10000  set" if crowded else r"\d+  from wake_ns"
+                self.assertEqual((result.returncode, len(re.findall(rf"(?m)^idle_spin_ns +{said}: ", result.stdout))), (0, nodes), result)
 
     def test_ranks_that_cannot_be_divided(self):
         self.assertIn("choose a multiple of 2", self.refused("-n", "2", TMPIRUN, "-n", "5", PROGRAM))

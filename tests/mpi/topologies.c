@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Grids, graphs, distributed graphs: what they tell, and their neighbours. */
+#define _GNU_SOURCE
+#include <sched.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "check.h"
 
@@ -56,7 +57,9 @@ static void grids(void) {
 /* The number of VPs that run ranks; 1: each rank has a kernel thread. */
 static int parts(void) {
   const char *vps = getenv("MLTP_VPS"), *backend = getenv("MLTP_BACKEND");
-  int cpus = (int)sysconf(_SC_NPROCESSORS_ONLN), asked = vps != NULL ? atoi(vps) : cpus;
+  cpu_set_t allowed;
+  CHECK(sched_getaffinity(0, sizeof allowed, &allowed) == 0);
+  int cpus = CPU_COUNT(&allowed), asked = vps != NULL ? atoi(vps) : cpus;
   if (backend != NULL && strcmp(backend, "kernel") == 0) return 1;
   return asked < cpus || getenv("MLTP_OVERSUBSCRIBE") != NULL ? asked : cpus;
 }

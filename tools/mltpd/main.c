@@ -3,7 +3,6 @@
 #include <argp.h>
 #include <errno.h>
 #include <mltp/base.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -110,9 +109,8 @@ static const char *default_socket(const struct settings *s) {
 /* ---- starting */
 
 static uint32_t count_cpus(void) {
-  cpu_set_t cpus;
-  return sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? (uint32_t)CPU_COUNT(&cpus)
-                                                       : (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+  int cpus = os_cpus();
+  return (uint32_t)(cpus < MT_POLICY_CPUS_MAX ? cpus : MT_POLICY_CPUS_MAX);
 }
 
 /* Two descriptors for each program. */

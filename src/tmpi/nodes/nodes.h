@@ -10,6 +10,7 @@
 #ifndef TM_NODES_NODES_H
 #define TM_NODES_NODES_H
 
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,6 +27,7 @@ struct tm_node {
   char no_transport[TM_NODE_WHY]; /**< why it cannot carry messages; "": it can. Of the module */
   int ranks;                      /**< of the whole job */
   bool check, report;             /**< tmpirun --check, --report */
+  cpu_set_t cpus;                 /**< on which it may run; empty: not known */
 };
 
 struct tm_nodes {

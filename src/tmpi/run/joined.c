@@ -102,16 +102,30 @@ static void describe(struct tm_node *own, const struct tm_asked *asked) {
   snprintf(own->version, sizeof own->version, "%s", mltp_version());
   snprintf(own->program, sizeof own->program, "%s", slash != NULL ? slash + 1 : asked->program);
   if (asked->option != NULL) snprintf(own->option, sizeof own->option, "%s", asked->option);
+  if (sched_getaffinity(0, sizeof own->cpus, &own->cpus) != 0) CPU_ZERO(&own->cpus);
 }
 
-/* While an idle VP searches, it keeps its CPU. Where nodes outnumber the CPUs of their machine, the
- * node that will bring work needs that CPU. A wake-up then takes long, and VPs learn from that to
- * search even longer. */
-static void search_briefly_where_crowded(const struct tm_nodes *nodes) {
+/* Whether nodes outnumber the CPUs that they have on this machine. A launcher may have given each
+ * node CPUs of its own, and those of a container may have fewer than the machine. */
+static bool is_crowded(const struct tm_nodes *nodes) {
   const char *own = nodes->list[nodes->own].machine;
-  long here = 0;
-  for (int i = 0; i < nodes->size; i++) here += strcmp(nodes->list[i].machine, own) == 0;
-  if (own[0] != '\0' && here > sysconf(_SC_NPROCESSORS_ONLN)) setenv("MLTP_SPIN_US", "10", 0);
+  cpu_set_t all;
+  int here = 0;
+  CPU_ZERO(&all);
+  if (own[0] == '\0') return false;
+  for (int i = 0; i < nodes->size; i++) {
+    if (strcmp(nodes->list[i].machine, own) != 0) continue;
+    CPU_OR(&all, &all, &nodes->list[i].cpus);
+    here++;
+  }
+  int cpus = CPU_COUNT(&all);
+  return (cpus > 0 && here > cpus) || here > os_cpu_quota();
+}
+
+/* While an idle VP searches, it keeps its CPU. Where nodes are crowded, the node that will bring
+ * work needs that CPU. A wake-up then takes long, and VPs learn from that to search even longer. */
+static void search_briefly_where_crowded(const struct tm_nodes *nodes) {
+  if (is_crowded(nodes)) setenv("MLTP_SPIN_US", "10", 0);
 }
 
 /* @return false after a message. */
