@@ -134,6 +134,27 @@ class Wrapped(built.Programs):
                     self.assertEqual(result.returncode, 0, result)
                     self.assertEqual(sorted(re.findall("(?m)^. of 3: - x$", result.stdout)), [f"{rank} of 3: - x" for rank in range(3)], result)
 
+    def test_valgrind_looks_at_ranks(self):
+        """It does not follow a program that becomes another one."""
+        program = self.build("wrong", """
+            #include <mpi.h>
+            #include <stdlib.h>
+            int main(int argc, char **argv) {
+              int rank;
+              MPI_Init(&argc, &argv);
+              MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+              volatile int *one = malloc(sizeof *one);
+              one[argc > 1 && rank == 1] = 1;
+              free((void *)one);
+              return MPI_Finalize();
+            }""")
+        words = ["valgrind", "-q", "--error-exitcode=99"]
+        if not self.runs_here(words):
+            self.skipTest("no valgrind")
+        self.assertEqual(self.tmpirun(*words, program).returncode, 0)
+        result = self.tmpirun(*words, program, "x")
+        self.assertEqual((result.returncode, result.stderr.count("Invalid write")), (99, 1), result)
+
     def test_options_of_tmpirun_behind_such_a_command(self):
         self.loads_late("loads")
         self.build("says", SAYS)

@@ -28,11 +28,11 @@ char *tm_find_program(const char *name) {
   return strdup(name);
 }
 
-/* Some are scripts. A debugger or a tracer follows tmpirun then, which is what runs the ranks. */
+/* Some are scripts. A tool that looks at a program looks at tmpirun then, which runs the ranks. */
 static const char *const prefixes[] = {
-    "chrt",   "dbus-run-session", "env",  "flock",   "gdb",     "ionice", "nice",
-    "nohup",  "numactl",          "perf", "prlimit", "setarch", "setsid", "stdbuf",
-    "strace", "taskset",          "time", "timeout", "xvfb-run"};
+    "chrt",   "dbus-run-session", "env",  "flock",   "gdb",      "ionice",  "nice",
+    "nohup",  "numactl",          "perf", "prlimit", "setarch",  "setsid",  "stdbuf",
+    "strace", "taskset",          "time", "timeout", "valgrind", "xvfb-run"};
 
 static bool is_prefix(const char *path) {
   for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
