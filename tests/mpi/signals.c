@@ -70,6 +70,108 @@ static void check_arguments(void) {
   CHECK(sigtimedwait(&set, NULL, &now) == -1 && errno == EAGAIN);
 }
 
+/* What was set is reported again, and each call that looks leaves it. */
+static void check_reported(void) {
+  struct sigaction action = {.sa_sigaction = NULL, .sa_flags = SA_NODEFER | SA_RESTART}, found;
+  sigset_t set = set_of(SIGHUP), now;
+  action.sa_handler = handler;
+  sigemptyset(&action.sa_mask);
+  sigaddset(&action.sa_mask, SIGINT);
+  sigaddset(&action.sa_mask, NSIG - 1);
+  for (int signo = NSIG - 1; signo > 0; signo = signo == NSIG - 1 ? SIGHUP : 0) {
+    memset(&found, 0xff, sizeof found);
+    CHECK(sigaction(signo, &action, &found) == 0);
+    CHECK(found.sa_handler == SIG_DFL && found.sa_flags == 0);
+    for (int i = 1; i < NSIG; i++) CHECK(i == 32 || i == 33 || !sigismember(&found.sa_mask, i));
+    for (int turn = 0; turn < 2; turn++) {
+      memset(&found, 0xff, sizeof found);
+      CHECK(sigaction(signo, NULL, &found) == 0 && found.sa_handler == handler);
+      CHECK(found.sa_flags == (SA_NODEFER | SA_RESTART));
+      for (int i = 1; i < NSIG; i++)
+        CHECK(i == 32 || i == 33 ||
+              sigismember(&found.sa_mask, i) == (i == SIGINT || i == NSIG - 1));
+    }
+    CHECK(signal(signo, SIG_DFL) == handler);
+  }
+  CHECK(sysv_signal(SIGHUP, handler) == SIG_DFL && sigaction(SIGHUP, NULL, &found) == 0);
+  CHECK(found.sa_flags == (int)(SA_RESETHAND | SA_NODEFER) && signal(SIGHUP, SIG_DFL) == handler);
+  CHECK(sigprocmask(SIG_SETMASK, &set, NULL) == 0);
+  CHECK(sigprocmask(SIG_BLOCK, NULL, &now) == 0 && sigismember(&now, SIGHUP));
+  set = set_of(SIGINT);
+  CHECK(sigprocmask(SIG_SETMASK, &set, &now) == 0);
+  CHECK(sigismember(&now, SIGHUP) && !sigismember(&now, SIGINT));
+  CHECK(pthread_sigmask(99, &set, NULL) == EINVAL);
+  set = set_of(SIGKILL); /* nobody can block it */
+  CHECK(sigprocmask(SIG_SETMASK, &set, &now) == 0 && sigismember(&now, SIGINT));
+  CHECK(sigprocmask(SIG_BLOCK, NULL, &now) == 0);
+  for (int i = 1; i < NSIG; i++) CHECK(i == 32 || i == 33 || !sigismember(&now, i));
+}
+
+static void check_numbers(void) {
+  static const int wrong[] = {-1, NSIG, 1000};
+  const pthread_t self = pthread_self();
+  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    errno = 0;
+    CHECK(raise(wrong[i]) != 0 && errno == EINVAL);
+    errno = 0;
+    CHECK(kill(getpid(), wrong[i]) == -1 && errno == EINVAL);
+    CHECK(pthread_kill(self, wrong[i]) == EINVAL);
+  }
+  CHECK(pthread_kill(self, 0) == 0 && kill(getpid(), 0) == 0);
+}
+
+/* ---- handlers within handlers */
+
+static char order[32];
+static int inner; /* what the first handler raises */
+
+static void trace(int signo) {
+  char begins = signo == SIGUSR1 ? '(' : '[', ends = signo == SIGUSR1 ? ')' : ']';
+  order[strlen(order)] = begins;
+  if (strlen(order) == 1) CHECK(raise(inner) == 0);
+  order[strlen(order)] = ends;
+}
+
+static void *raise_first(void *unused) {
+  CHECK(raise(SIGUSR1) == 0);
+  return unused;
+}
+
+static void check_order_on(int pthread, int flags, int masked, int raised_inside,
+                           const char *expected) {
+  pthread_t thread;
+  struct sigaction action = {.sa_handler = trace, .sa_flags = flags};
+  sigset_t now;
+  sigemptyset(&action.sa_mask);
+  if (masked != 0) sigaddset(&action.sa_mask, masked);
+  CHECK(sigaction(SIGUSR1, &action, NULL) == 0 && signal(SIGUSR2, trace) != SIG_ERR);
+  memset(order, 0, sizeof order);
+  inner = raised_inside;
+  if (pthread) CHECK(pthread_create(&thread, NULL, raise_first, NULL) == 0);
+  if (pthread) CHECK(pthread_join(thread, NULL) == 0);
+  if (!pthread) raise_first(NULL);
+  CHECK(strcmp(order, expected) == 0);
+  CHECK(sigprocmask(SIG_BLOCK, NULL, &now) == 0);
+  CHECK(!sigismember(&now, SIGUSR1) && !sigismember(&now, SIGUSR2));
+  CHECK(signal(SIGUSR1, SIG_DFL) == ((flags & (int)SA_RESETHAND) != 0 ? SIG_DFL : trace));
+  CHECK(signal(SIGUSR2, SIG_DFL) == trace);
+}
+
+static void check_order(int flags, int masked, int raised_inside, const char *expected) {
+  check_order_on(0, flags, masked, raised_inside, expected);
+  check_order_on(1, flags, masked, raised_inside, expected);
+}
+
+/* A handler's own signal and those of its mask wait until it ends. */
+static void check_orders(void) {
+  check_order(0, 0, SIGUSR1, "()()");
+  check_order(SA_NODEFER, 0, SIGUSR1, "(())");
+  check_order(0, 0, SIGUSR2, "([])");
+  check_order(0, SIGUSR2, SIGUSR2, "()[]");
+  check_order(SA_NODEFER, SIGUSR1, SIGUSR1, "()()");
+  check_order((int)SA_RESETHAND, 0, SIGUSR2, "([])");
+}
+
 /* The handler of System V is for one signal, and does not block others. */
 static void check_once(void) {
   got = 0;
@@ -130,6 +232,11 @@ static void check_sigwait(void) {
   if (rank == 0) kill(getpid(), SIGUSR2); /* from outside: it comes to all that block it */
   CHECK(sigwaitinfo(&set, NULL) == SIGUSR2);
   step();
+  siginfo_t info = {.si_signo = 0};
+  sigset_t pending;
+  CHECK(raise(SIGUSR2) == 0 && sigpending(&pending) == 0 && sigismember(&pending, SIGUSR2));
+  CHECK(sigtimedwait(&set, &info, &moment) == SIGUSR2 && info.si_signo == SIGUSR2);
+  CHECK(sigpending(&pending) == 0 && !sigismember(&pending, SIGUSR2));
   CHECK(sigprocmask(SIG_UNBLOCK, &set, NULL) == 0);
 }
 
@@ -379,6 +486,9 @@ int main(int argc, char **argv) {
   rank = check_start(&argc, &argv, &size);
   check_mask_of_pthread(0); /* before the rank has changed anything */
   check_arguments();
+  check_reported();
+  check_numbers();
+  check_orders();
   check_once();
   check_raise();
   check_masks();

@@ -279,7 +279,7 @@ static void call_on_pthread(struct tm_signals *signals, int signo, siginfo_t *in
   if ((action->flags & SA_RESETHAND) != 0) tm_signals_change(signals, signo, &none, NULL);
   mask_of_word(action->mask, &set);
   pthread_sigmask(SIG_BLOCK, &set, NULL);
-  mask_of_word(tm_signal_bit(signo), &set);
+  mask_of_word(tm_signal_bit(signo) & ~action->mask, &set);
   if ((action->flags & SA_NODEFER) != 0) pthread_sigmask(SIG_UNBLOCK, &set, NULL);
   own_calls++;
   if ((action->flags & SA_SIGINFO) != 0)
