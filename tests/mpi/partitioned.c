@@ -2,6 +2,7 @@
 /* Partitioned messages: partitions of both sides that do not agree, derived types, several rounds,
  * several pthreads that mark partitions, either side first, and mistakes. */
 #include <pthread.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "check.h"
@@ -168,6 +169,99 @@ static void mistakes(void) {
   MPI_Request_free(&other);
 }
 
+/* ---- one partition after another: what has arrived is what was marked, and nothing else */
+
+enum { PARTS = 6, EACH = 4 };
+
+static void is_status(const MPI_Status *status, int source, int tag, int expected) {
+  int count = -1;
+  MPI_Get_count(status, MPI_INT, &count);
+  CHECK(status->MPI_SOURCE == source && status->MPI_TAG == tag && count == expected);
+}
+
+/* The receive has PARTS of EACH items, the send `parts` of `each`; both are of one rank. */
+static void one_by_one(int parts, int each) {
+  int out[2 * PARTS * EACH], in[2 * PARTS * EACH], flag, all = parts * each;
+  int room = PARTS * EACH, fits = all < room ? all : room;
+  MPI_Request send, recv;
+  MPI_Status status;
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_SELF, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  for (int i = 0; i < all; i++) out[i] = i;
+  MPI_Psend_init(out, parts, each, MPI_INT, 0, 3, comm, MPI_INFO_NULL, &send);
+  MPI_Precv_init(in, PARTS, EACH, MPI_INT, 0, 3, comm, MPI_INFO_NULL, &recv);
+  for (int round = 0; round < 2; round++) {
+    memset(in, -1, sizeof in);
+    MPI_Start(&send);
+    MPI_Start(&recv);
+    for (int p = 0; p < parts; p++) {
+      CHECK(MPI_Pready(parts - 1 - p, send) == MPI_SUCCESS); /* from the end */
+      int first = (parts - 1 - p) * each;
+      for (int i = 0; i < 2 * room; i++) CHECK(in[i] == (i >= first && i < fits ? i : -1));
+      for (int part = 0; part < PARTS; part++) {
+        CHECK(MPI_Parrived(recv, part, &flag) == MPI_SUCCESS);
+        bool is_there = part * EACH >= first && (part + 1) * EACH <= all;
+        CHECK(flag == (is_there || p == parts - 1)); /* or there is no more to come */
+      }
+    }
+    CHECK(MPI_Wait(&send, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(MPI_Wait(&recv, &status) == (all > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS));
+    is_status(&status, 0, 3, fits);
+  }
+  MPI_Request_free(&send);
+  MPI_Request_free(&recv);
+  MPI_Comm_free(&comm);
+}
+
+/* No partitions, partitions without items, and numbers that no partition has. */
+static void empty(void) {
+  int data[4] = {1, 2, 3, 4}, back[4] = {0}, flag;
+  const int list[3] = {1, 0, 2};
+  MPI_Request send, recv;
+  MPI_Status status;
+  const MPI_Comm self = MPI_COMM_SELF;
+  MPI_Psend_init(data, 0, 1, MPI_INT, 0, 1, self, MPI_INFO_NULL, &send);
+  MPI_Precv_init(back, 0, 1, MPI_INT, 0, 1, self, MPI_INFO_NULL, &recv);
+  MPI_Start(&send);
+  MPI_Start(&recv);
+  EXPECT(MPI_ERR_ARG, MPI_Pready(0, send));
+  EXPECT(MPI_ERR_ARG, MPI_Parrived(recv, 0, &flag));
+  MPI_Wait(&send, MPI_STATUS_IGNORE);
+  MPI_Wait(&recv, &status);
+  is_status(&status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
+  MPI_Request_free(&send);
+  MPI_Request_free(&recv);
+  MPI_Psend_init(data, 2, 0, MPI_INT, 0, 1, self, MPI_INFO_NULL, &send);
+  MPI_Precv_init(back, 2, 0, MPI_INT, 0, 1, self, MPI_INFO_NULL, &recv);
+  MPI_Start(&recv);
+  MPI_Start(&send);
+  CHECK(MPI_Parrived(recv, 0, &flag) == MPI_SUCCESS && !flag); /* the send may be longer */
+  CHECK(MPI_Pready_range(0, 1, send) == MPI_SUCCESS);
+  MPI_Wait(&send, MPI_STATUS_IGNORE);
+  MPI_Wait(&recv, &status);
+  is_status(&status, 0, 1, 0);
+  MPI_Request_free(&send);
+  MPI_Request_free(&recv);
+  MPI_Psend_init(data, 2, 2, MPI_INT, 0, 1, self, MPI_INFO_NULL, &send);
+  MPI_Precv_init(back, 2, 2, MPI_INT, 0, 1, self, MPI_INFO_NULL, &recv);
+  MPI_Start(&recv);
+  MPI_Start(&send);
+  EXPECT(MPI_ERR_ARG, MPI_Pready(-1, send));
+  EXPECT(MPI_ERR_ARG, MPI_Pready_range(-1, 1, send));
+  EXPECT(MPI_ERR_ARG, MPI_Parrived(recv, -1, &flag));
+  EXPECT(MPI_ERR_ARG, MPI_Parrived(recv, 2, &flag));
+  CHECK(MPI_Pready_list(0, NULL, send) == MPI_SUCCESS);
+  CHECK(back[0] == 0 && back[2] == 0);
+  EXPECT(MPI_ERR_ARG, MPI_Pready_list(3, list, send)); /* after the first two */
+  MPI_Wait(&send, MPI_STATUS_IGNORE);
+  MPI_Wait(&recv, &status);
+  is_status(&status, 0, 1, 4);
+  CHECK(memcmp(data, back, sizeof data) == 0);
+  MPI_Request_free(&send);
+  MPI_Request_free(&recv);
+}
+
 int main(int argc, char **argv) {
   int provided;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
@@ -183,6 +277,13 @@ int main(int argc, char **argv) {
   order();
   nobody();
   mistakes();
+  one_by_one(6, 4);
+  one_by_one(3, 8);
+  one_by_one(12, 2);
+  one_by_one(4, 5);
+  one_by_one(5, 9); /* more than there is room for */
+  one_by_one(1, 24);
+  empty();
   MPI_Finalize();
   return 0;
 }
