@@ -51,6 +51,17 @@ static inline int check_first_of_node(int rank) {
   return first;
 }
 
+/** Collective. @return whether all ranks of the job are on one node. */
+static inline int check_is_one_node(void) {
+  int size, ranks_of_node;
+  MPI_Comm node;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  MPI_Comm_size(node, &ranks_of_node);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Comm_free(&node);
+  return ranks_of_node == size;
+}
+
 /** @return how many descriptors the process has, and some that are always there. */
 static inline int check_count_descriptors(void) {
   int count = 0;

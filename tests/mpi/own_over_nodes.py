@@ -16,6 +16,7 @@ import time
 
 LAUNCH = ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe"]
 LEFT_OUT = {
+    "accesses": "has windows of memory that ranks of one node share",
     "arguments": "is for one rank",
     "disk": "the name of its file has the number of a process",
     "environment": "wants all ranks on one node",
@@ -25,7 +26,8 @@ LEFT_OUT = {
     "launched": "what a launcher tells the ranks of one node",
     "libc": "what ranks of one process have of their own",
     "locks": "locks of ranks of one process",
-    "ports": "ports are refused over nodes",
+    "owners": "descriptors of ranks of one process",
+    "ports": "has sockets of ranks of one node (nodes.py runs the rest)",
     "signals": "signals among ranks of one process",
     "spawn": "MPI_Comm_spawn() is refused over nodes",
     "timers": "timers of ranks of one process",
