@@ -2,6 +2,7 @@
 /* Ending, joining and detaching threads, many of them, created from everywhere. */
 #include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "support/support.h"
 
@@ -360,6 +361,51 @@ static void mltp_join_try_joins_what_has_ended(void) {
   CHECK_EQUAL(mltp_join_try(mltp_self(), NULL), EDEADLK);
 }
 
+/* --------------------------------------------------- threads that were not created */
+
+static mltp_t *target;
+static mltp_sem_t known, end_of_foreign;
+
+static void *note_handle(void *p0) {
+  target = mltp_self();
+  mltp_sem_post(&known);
+  mltp_sem_wait(&end_of_foreign);
+  return p0;
+}
+
+static void *join_target(void *p0) {
+  if (mltp_join(target, NULL) != EINVAL || mltp_join_try(target, NULL) != EINVAL) _exit(1);
+  if (mltp_join_timed(target, NULL, 0) != EINVAL || mltp_detach(target) != EINVAL) _exit(2);
+  return p0;
+}
+
+static void join_main_and_a_foreign_thread(void) {
+  struct worker foreign;
+  if (mltp_init(0) != 0) _exit(3);
+  target = mltp_self();
+  mltp_join(spawn(join_target, NULL), NULL);
+  mltp_sem_init(&known, 0, NULL);
+  mltp_sem_init(&end_of_foreign, 0, NULL);
+  worker_start(&foreign, FOREIGN, note_handle, NULL);
+  mltp_sem_wait(&known);
+  if (!seeded()) join_target(NULL);
+  mltp_sem_post(&end_of_foreign);
+  worker_join(&foreign);
+  if (mltp_finalize() != 0) _exit(4);
+}
+
+static void threads_that_were_not_created_cannot_be_joined(void) {
+  static struct outcome outcome;
+  static const char *const settings[] = {"MLTP_MISUSE=error", NULL};
+  int refusals = 0;
+  run_child(&outcome, join_main_and_a_foreign_thread, settings);
+  CHECK_EQUAL(outcome.status, 0);
+  for (const char *at = outcome.said; (at = strstr(at, "was not created by this library")) != NULL;
+       at++)
+    refusals++;
+  CHECK_EQUAL(refusals, seeded() ? 4 : 8);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(mltp_exit_from_a_deep_stack),
@@ -376,6 +422,7 @@ int main(void) {
       TEST(mltp_join_timed_races_with_the_end),
       TEST(mltp_detach_after_mltp_join_timed),
       TEST(mltp_join_try_joins_what_has_ended),
+      TEST_BARE(threads_that_were_not_created_cannot_be_joined),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

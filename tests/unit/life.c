@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The runtime's life: start, orderly shutdown, start again. */
 #define _GNU_SOURCE /* gettid */
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -293,10 +294,27 @@ static void run_child_after_bound_threads(void) {
   }
 }
 
+/* VPs, with all that they keep, and objects on the heap. A sanitizer's allocator counts nothing. */
+static void mltp_finalize_gives_memory_back(void) {
+  enum { VPS = 8, WARM_UP = 5, LIVES = 40, MOST = 2048 /* bytes a life, of less than a VP has */ };
+  const int lives = SANITIZED ? 1 : LIVES;
+  size_t before = 0;
+  for (int i = 0; i < WARM_UP + lives; i++) {
+    if (i == WARM_UP) before = mallinfo2().uordblks;
+    CHECK_EQUAL(mltp_init(VPS), 0);
+    mltp_channel_t *channel = new_channel(1, MOST, "large");
+    CHECK_EQUAL(mltp_channel_destroy(channel), 0);
+    CHECK_EQUAL(mltp_finalize(), 0);
+  }
+  size_t after = mallinfo2().uordblks;
+  CHECK(after < before + (size_t)lives * MOST);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST_BARE(mltp_init_and_finalize_repeated),
       TEST_BARE(mltp_init_twice),
+      TEST_BARE(mltp_finalize_gives_memory_back),
       TEST_BARE(mltp_init_takes_the_number_of_vps),
       TEST(mltp_finalize_is_for_the_main_thread),
       TEST_BARE(mltp_finalize_without_a_runtime),
