@@ -259,6 +259,38 @@ static void check_join(int bound) {
 
 static void join_is_described_with_its_thread(void) { for_both(check_join); }
 
+static const uint64_t late = 3600ull * 1000 * 1000 * 1000;
+
+static void *join_it_timed(void *p0) {
+  CHECK_EQUAL(mltp_join_timed(p0, NULL, mltp_after(late)), 0);
+  return NULL;
+}
+
+static void check_timed_join(int bound) {
+  mltp_sem_t sem = MLTP_SEM_INIT(0);
+  mltp_t *target = spawn(wait_for_sem, &sem);
+  mltp_set_name(target, "target");
+  EXPECT("join of thread %lu 'target'", (unsigned long)mltp_id(target));
+  mltp_t *thread = check_waiter(join_it_timed, target, bound, expected);
+  mltp_sem_post(&sem);
+  mltp_join(thread, NULL);
+}
+
+static void timed_join_is_described_with_its_thread(void) { for_both(check_timed_join); }
+
+static void *sleep_long(void *p0) {
+  CHECK_EQUAL(mltp_sleep(late), ECANCELED);
+  return p0;
+}
+
+static void check_sleep(int bound) {
+  mltp_t *thread = check_waiter(sleep_long, NULL, bound, "waits for sleep");
+  CHECK_EQUAL(mltp_cancel(thread), 0);
+  mltp_join(thread, NULL);
+}
+
+static void sleep_is_described(void) { for_both(check_sleep); }
+
 /* ------------------------------------------------------- what cannot be read */
 
 static void check_name(const char *name, const char *shown) {
@@ -321,6 +353,8 @@ int main(void) {
       TEST(rwlock_is_described_with_its_holders),
       TEST(once_is_described_with_who_runs_it),
       TEST(join_is_described_with_its_thread),
+      TEST(timed_join_is_described_with_its_thread),
+      TEST(sleep_is_described),
       TEST(names_are_shown_as_far_as_they_can_be_read),
       TEST(object_whose_memory_is_gone_is_called_so),
   };
