@@ -228,6 +228,17 @@ static void many(void) {
   }
 }
 
+/* The first number of all is used again, too. */
+static void first_key_value(void) {
+  int first, again;
+  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &first, NULL);
+  again = first;
+  MPI_Comm_free_keyval(&again);
+  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &again, NULL);
+  CHECK(again == first);
+  MPI_Comm_free_keyval(&again);
+}
+
 /* ---- key values: numbers that are free are used again; one in use lasts as long as attributes */
 
 static void key_values(void) {
@@ -296,6 +307,7 @@ static void predefined(int size) {
 int main(int argc, char **argv) {
   int size;
   check_start(&argc, &argv, &size);
+  first_key_value();
   orders();
   for (int i = 0; i < KEYS * KEYS; i++) delete_while_copied(i / KEYS, i % KEYS);
   of_types();
