@@ -80,6 +80,7 @@ static void orders(void) {
   }
   MPI_Comm_set_attr(comm, keys[1], &values[1]);
   called('d', 1, &keys[1], (int[]){1}, 0);
+  EXPECT(MPI_ERR_KEYVAL, MPI_Comm_set_attr(comm, MPI_KEYVAL_INVALID, NULL)); /* by its handler */
   const int newest_first[4] = {keys[1], keys[3], keys[2], keys[0]}, places[4] = {1, 3, 2, 0};
   MPI_Comm_dup(comm, &copy);
   called('c', 4, newest_first, places, 0);

@@ -334,6 +334,10 @@ static void intercommunicators(void) {
   CHECK(MPI_Intercomm_create(inter, 0, MPI_COMM_WORLD, 0, 3, &parts) == MPI_ERR_COMM);
   CHECK(MPI_Dist_graph_create_adjacent(inter, 0, NULL, MPI_UNWEIGHTED, 0, NULL, MPI_UNWEIGHTED,
                                        MPI_INFO_NULL, 0, &parts) == MPI_ERR_COMM);
+  EXPECT(MPI_ERR_COMM, MPI_Dist_graph_create(inter, 0, NULL, NULL, NULL, MPI_UNWEIGHTED,
+                                             MPI_INFO_NULL, 0, &parts));
+  EXPECT(MPI_ERR_COMM, MPI_Cart_create(inter, 1, (int[]){1}, (int[]){0}, 0, &parts));
+  EXPECT(MPI_ERR_COMM, MPI_Graph_create(inter, 1, (int[]){0}, NULL, 0, &parts));
   MPI_Comm_set_errhandler(inter, MPI_ERRORS_ARE_FATAL);
   MPI_Comm_set_errhandler(side, MPI_ERRORS_RETURN);
   MPI_Comm_group(MPI_COMM_WORLD, &group); /* not all of them are in the side */
