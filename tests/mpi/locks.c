@@ -5,11 +5,15 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <threads.h>
 #include <time.h>
@@ -46,6 +50,62 @@ static void check_mutex(int type, int protocol, int again) {
     CHECK(pthread_mutex_unlock(&mutex) == EPERM);
   }
   CHECK(pthread_mutex_destroy(&mutex) == 0);
+}
+
+static void *try_mutex(void *mutex) { return pthread_mutex_trylock(mutex) == EBUSY ? mutex : NULL; }
+
+static int is_busy(pthread_mutex_t *mutex) {
+  pthread_t thread;
+  void *got;
+  CHECK(pthread_create(&thread, NULL, try_mutex, mutex) == 0);
+  CHECK(pthread_join(thread, &got) == 0);
+  return got == mutex;
+}
+
+/* A recursive mutex is free when it was released as often as it was locked, by whatever calls. */
+static void check_depth(void) {
+  pthread_mutex_t mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+  struct timespec past = {1, 0};
+  for (int depth = 1; depth <= 4; depth++) {
+    for (int i = 0; i < depth; i++) {
+      if (i % 4 == 0) CHECK(pthread_mutex_lock(&mutex) == 0);
+      if (i % 4 == 1) CHECK(pthread_mutex_trylock(&mutex) == 0);
+      if (i % 4 == 2) CHECK(pthread_mutex_timedlock(&mutex, &past) == 0);
+      if (i % 4 == 3) CHECK(pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &past) == 0);
+    }
+    for (int i = 0; i < depth; i++) {
+      CHECK(is_busy(&mutex));
+      CHECK(pthread_mutex_unlock(&mutex) == 0);
+    }
+    CHECK(pthread_mutex_unlock(&mutex) == EPERM);
+  }
+  CHECK(pthread_mutex_lock(&mutex) == 0);
+  mutex.__data.__count = UINT_MAX; /* nobody locks one so often */
+  CHECK(pthread_mutex_lock(&mutex) == EAGAIN && pthread_mutex_trylock(&mutex) == EAGAIN);
+  mutex.__data.__count = 1;
+  CHECK(pthread_mutex_unlock(&mutex) == 0 && pthread_mutex_destroy(&mutex) == 0);
+}
+
+/* A lock that the rank itself has, or that another thread has. */
+static void check_refusals(void) {
+  pthread_mutex_t mutex = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+  pthread_mutex_t plain = PTHREAD_MUTEX_INITIALIZER;
+  pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+  struct timespec past = {1, 0};
+  CHECK(pthread_mutex_unlock(&mutex) == EPERM);
+  CHECK(pthread_mutex_lock(&mutex) == 0 && pthread_mutex_lock(&mutex) == EDEADLK);
+  CHECK(pthread_mutex_trylock(&mutex) == EBUSY);
+  CHECK(pthread_mutex_timedlock(&mutex, &past) == EDEADLK);
+  CHECK(is_busy(&mutex) && pthread_mutex_unlock(&mutex) == 0 && !is_busy(&plain));
+  CHECK(pthread_mutex_trylock(&plain) == EBUSY); /* that pthread has it, and has ended */
+  CHECK(pthread_mutex_timedlock(&plain, &past) == ETIMEDOUT);
+  CHECK(pthread_rwlock_trywrlock(&lock) == 0 && pthread_rwlock_trywrlock(&lock) == EBUSY);
+  CHECK(pthread_rwlock_wrlock(&lock) == EDEADLK && pthread_rwlock_unlock(&lock) == 0);
+  CHECK(pthread_rwlock_rdlock(&lock) == 0 && pthread_rwlock_trywrlock(&lock) == EBUSY);
+  CHECK(pthread_rwlock_timedwrlock(&lock, &past) == ETIMEDOUT);
+  CHECK(pthread_rwlock_rdlock(&lock) == 0 && pthread_rwlock_unlock(&lock) == 0);
+  CHECK(pthread_rwlock_unlock(&lock) == 0 && pthread_rwlock_wrlock(&lock) == 0);
+  CHECK(pthread_rwlock_unlock(&lock) == 0);
 }
 
 static void *read_lock(void *lock) { return pthread_rwlock_tryrdlock(lock) == 0 ? lock : NULL; }
@@ -130,6 +190,81 @@ static void check_timed_rwlock(void) {
   CHECK(pthread_rwlock_trywrlock(&lock) == 0);
   wait_for_others(0);
   CHECK(pthread_rwlock_rdlock(&lock) == EDEADLK && pthread_rwlock_unlock(&lock) == 0);
+}
+
+/* ---- a writer that waits has the lock at the end */
+
+static pthread_rwlock_t written = PTHREAD_RWLOCK_INITIALIZER;
+static sem_t was_refused; /* by the rank's pthread */
+
+static void *wait_and_write(void *unused) {
+  CHECK(pthread_rwlock_trywrlock(&written) == EBUSY);
+  CHECK(sem_post(&was_refused) == 0);
+  CHECK(pthread_rwlock_wrlock(&written) == 0 && pthread_rwlock_unlock(&written) == 0);
+  return unused;
+}
+
+static void check_waiting_writer(void) {
+  pthread_t thread;
+  CHECK(sem_init(&was_refused, 0, 0) == 0);
+  for (int i = 0; i < 20; i++) {
+    CHECK(pthread_rwlock_rdlock(&written) == 0);
+    CHECK(pthread_create(&thread, NULL, wait_and_write, NULL) == 0);
+    CHECK(sem_wait(&was_refused) == 0);
+    sched_yield();
+    CHECK(pthread_rwlock_unlock(&written) == 0 && pthread_join(thread, NULL) == 0);
+  }
+}
+
+/* ---- semaphores, and calls by number: what they return, and errno */
+
+static void check_semaphores(void) {
+  sem_t semaphore;
+  struct timespec past = {1, 0}, late = in_ms(3600000), wrong = {1, 1000000000};
+  int value = -1;
+  CHECK(sem_init(&semaphore, 0, 3) == 0);
+  CHECK(sem_wait(&semaphore) == 0 && sem_timedwait(&semaphore, &past) == 0);
+  CHECK(sem_clockwait(&semaphore, CLOCK_REALTIME, &late) == 0);
+  CHECK(sem_getvalue(&semaphore, &value) == 0 && value == 0);
+  errno = 0;
+  CHECK(sem_timedwait(&semaphore, &past) == -1 && errno == ETIMEDOUT);
+  errno = 0;
+  CHECK(sem_clockwait(&semaphore, CLOCK_MONOTONIC, &past) == -1 && errno == ETIMEDOUT);
+  errno = 0;
+  CHECK(sem_timedwait(&semaphore, &wrong) == -1 && errno == EINVAL);
+  CHECK(sem_destroy(&semaphore) == 0);
+}
+
+static void check_calls_by_number(void) {
+  const struct timespec moment = {0, 1};
+  static int word = 5;
+  errno = 0;
+  CHECK(syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 4, NULL, NULL, 0) == -1 && errno == EAGAIN);
+  errno = 0;
+  CHECK(syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 5, &moment, NULL, 0) == -1);
+  CHECK(errno == ETIMEDOUT);
+  errno = 0; /* the sixth word names no bit */
+  CHECK(syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, 5, &moment, NULL, 0) == -1);
+  CHECK(errno == EINVAL);
+  errno = 0;
+  CHECK(syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, 5, &moment, NULL, ~0) == -1);
+  CHECK(errno == ETIMEDOUT);
+  CHECK(syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0) == 0);
+  CHECK(syscall(SYS_getpid) == getpid());
+  char *page = (char *)syscall(SYS_mmap, NULL, 4096L, (long)(PROT_READ | PROT_WRITE),
+                               (long)(MAP_PRIVATE | MAP_ANONYMOUS), -1L, 0L);
+  CHECK(page != MAP_FAILED && page[0] == 0 && syscall(SYS_munmap, page, 4096L) == 0);
+}
+
+/* A file is locked against another open of it, of the same rank too. */
+static void check_flock_errors(void) {
+  int fd = open("/proc/self/exe", O_RDONLY), other = open("/proc/self/exe", O_RDONLY);
+  CHECK(fd >= 0 && other >= 0 && flock(fd, LOCK_EX) == 0);
+  errno = 0;
+  CHECK(flock(other, LOCK_EX | LOCK_NB) == -1 && errno == EWOULDBLOCK);
+  CHECK(flock(fd, LOCK_UN) == 0 && close(fd) == 0 && close(other) == 0);
+  errno = 0;
+  CHECK(flock(-1, LOCK_EX) == -1 && errno == EBADF);
 }
 
 static int try_c11(void *mutex) {
@@ -385,13 +520,19 @@ int main(int argc, char **argv) {
   check_mutex(PTHREAD_MUTEX_ERRORCHECK, PTHREAD_PRIO_NONE, EDEADLK);
   check_mutex(PTHREAD_MUTEX_RECURSIVE, PTHREAD_PRIO_INHERIT, 0);
   check_mutex(PTHREAD_MUTEX_ERRORCHECK, PTHREAD_PRIO_INHERIT, EDEADLK);
+  check_depth();
+  check_refusals();
+  check_waiting_writer();
   check_rwlock();
   check_cond();
   check_timed_rwlock();
   check_timed_c11();
   check_ends_c11();
+  check_semaphores();
+  check_calls_by_number();
   check_chain();
   check_flock();
+  check_flock_errors();
   check_c11();
   check_detached_c11();
   check_robust();
