@@ -180,6 +180,43 @@ static void check_children(void) {
   check_file("by system\nspawned\nwith actions\nby popen\nforked\n");
 }
 
+/* A stream that is opened anew does what its mode says. */
+static void check_modes(void) {
+  static const struct {
+    const char *mode, *content;
+    int reads;
+  } cases[] = {{"w", "X", 0}, {"w+", "X", 1}, {"a", "abX", 0}, {"a+", "abX", 1}, {"r+", "Xb", 1}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    char byte;
+    FILE *file = fopen(path, "w");
+    CHECK(file != NULL && fputs("ab", file) >= 0 && fclose(file) == 0);
+    fflush(stdout);
+    int saved = dup(STDOUT_FILENO);
+    CHECK(saved > STDERR_FILENO && freopen(path, cases[i].mode, stdout) == stdout);
+    CHECK(putchar('X') == 'X' && fflush(stdout) == 0);
+    CHECK((read(STDOUT_FILENO, &byte, 1) >= 0) == cases[i].reads);
+    put_back(saved, STDOUT_FILENO);
+    check_file(cases[i].content);
+  }
+  CHECK(unlink(path) == 0 && freopen(path, "r+", stdout) == NULL && errno == ENOENT);
+}
+
+/* Locks by the rank's own number are those of its file. So are errors of what is printed there. */
+static void check_locks(void) {
+  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+  int saved = put_away(STDOUT_FILENO), made = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+  int other = open(path, O_RDWR);
+  CHECK(made == STDOUT_FILENO && other > STDERR_FILENO && lockf(made, F_TLOCK, 0) == 0);
+  CHECK(lockf(other, F_TEST, 0) == -1 && errno == EACCES);
+  CHECK(lockf(made, F_ULOCK, 0) == 0 && lockf(other, F_TEST, 0) == 0);
+  CHECK(fcntl(made, F_SETLK, &lock) == 0 && fcntl(other, F_SETLK, &lock) == -1);
+  errno = 0;
+  CHECK(dprintf(made, "%ls", L"\x20ac") == -1 && errno == EILSEQ); /* the locale is C */
+  CHECK(close(other) == 0);
+  put_back(saved, STDOUT_FILENO);
+  check_file("");
+}
+
 static void check_streams_of_files(void) {
   int saved = put_away(STDOUT_FILENO);
   FILE *file = fopen(path, "w"); /* has the number, so that stdout goes there */
@@ -205,6 +242,8 @@ int main(int argc, char **argv) {
       check_makers();
       check_sockets();
       check_children();
+      check_modes();
+      check_locks();
     }
     printf("line %d of rank %d\n", round, rank);
     MPI_Barrier(MPI_COMM_WORLD);

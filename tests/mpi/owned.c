@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <malloc.h>
 #include <math.h>
 #include <netdb.h>
 #include <pthread.h>
@@ -13,6 +14,7 @@
 #include <pwd.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -145,6 +147,124 @@ static void check_makers(void) {
   if (child > 0) CHECK(wait(&status) == child && status_of(status) == 80 + rank);
   if (child > 0) CHECK(close(terminal) == 0);
   CHECK(daemon(1, 1) == -1 && errno == ENOTSUP);
+}
+
+/* Calls that also tell what a child has used, or want nothing of it. */
+static void check_usage(void) {
+  struct rusage usage[2] = {{.ru_maxrss = -1}, {.ru_maxrss = -1}};
+  char *words[] = {"sh", "-c", "exit 6", NULL};
+  int status = -1;
+  pid_t child = start_child(5);
+  CHECK(wait3(&status, 0, &usage[0]) == child && status_of(status) == 5 && usage[0].ru_maxrss > 0);
+  CHECK(wait3(&status, WNOHANG, NULL) == -1 && errno == ECHILD);
+  child = start_child(7);
+  CHECK(wait4(child, &status, 0, &usage[1]) == child && status_of(status) == 7);
+  CHECK(usage[1].ru_maxrss > 0);
+  CHECK(waitpid(child, &status, 0) == -1 && errno == ECHILD);
+  CHECK(posix_spawn(NULL, "/bin/sh", NULL, NULL, words, environ) == 0);
+  CHECK(wait(&status) > 0 && status_of(status) == 6);
+}
+
+/* ---- actions of posix_spawn() */
+
+static void read_back(const char *path, char *text, size_t room) {
+  FILE *file = fopen(path, "r");
+  CHECK(file != NULL);
+  text[fread(text, 1, room - 1, file)] = '\0';
+  CHECK(fclose(file) == 0);
+}
+
+/* All kinds, in the order in which they were asked for: the shell has 16, no longer 15, and nothing
+ * from 17 on. */
+static void check_order_of_actions(int enters_by_name) {
+  static char look[] =
+      "pwd -P; for fd in 15 16 17 18; do test -e /proc/$$/fd/$fd && echo $fd; done";
+  char *words[] = {"sh", "-c", look, NULL}, path[] = "/tmp/owned-XXXXXX", text[64];
+  posix_spawn_file_actions_t actions;
+  int status, made = mkstemp(path), folder = open("/proc", O_RDONLY | O_DIRECTORY);
+  pid_t child;
+  CHECK(made >= 0 && folder >= 0 && write(made, "of before", 9) == 9 && close(made) == 0);
+  CHECK(posix_spawn_file_actions_init(&actions) == 0);
+  CHECK(posix_spawn_file_actions_addopen(&actions, 1, path, O_WRONLY | O_TRUNC, 0) == 0);
+  CHECK(posix_spawn_file_actions_addopen(&actions, 18, "/dev/null", O_RDONLY, 0) == 0);
+  for (int fd = 15; fd < 18; fd++) CHECK(posix_spawn_file_actions_adddup2(&actions, 18, fd) == 0);
+  CHECK(posix_spawn_file_actions_addclosefrom_np(&actions, 17) == 0);
+  CHECK(posix_spawn_file_actions_addclose(&actions, 15) == 0);
+  CHECK(posix_spawn_file_actions_addclose(&actions, -1) == EBADF); /* it is none */
+  CHECK((enters_by_name ? posix_spawn_file_actions_addchdir_np(&actions, "/")
+                        : posix_spawn_file_actions_addfchdir_np(&actions, folder)) == 0);
+  CHECK(posix_spawn(&child, "/bin/sh", &actions, NULL, words, environ) == 0);
+  CHECK(waitpid(child, &status, 0) == child);
+  CHECK(posix_spawn_file_actions_destroy(&actions) == 0);
+  read_back(path, text, sizeof text);
+  CHECK(strcmp(text, enters_by_name ? "/\n16\n" : "/proc\n16\n") == 0);
+  CHECK(unlink(path) == 0 && close(folder) == 0);
+}
+
+/* What is no descriptor is refused at once, what fails later by posix_spawn(). */
+static void check_wrong_actions(void) {
+  char *words[] = {"true", NULL};
+  posix_spawn_file_actions_t actions;
+  pid_t child;
+  int null = open("/dev/null", O_RDONLY);
+  CHECK(posix_spawn_file_actions_init(&actions) == 0);
+  CHECK(posix_spawn_file_actions_addopen(&actions, -1, "/", O_RDONLY, 0) == EBADF);
+  CHECK(posix_spawn_file_actions_addclosefrom_np(&actions, -1) == EBADF);
+  CHECK(posix_spawn_file_actions_adddup2(&actions, 0, -1) == EBADF);
+  CHECK(posix_spawn_file_actions_addtcsetpgrp_np(&actions, -1) == EBADF);
+  CHECK(posix_spawnp(&child, "true", &actions, NULL, words, environ) == 0);
+  CHECK(waitpid(child, NULL, 0) == child);
+  CHECK(posix_spawn_file_actions_addtcsetpgrp_np(&actions, null) == 0); /* it is no terminal */
+  CHECK(posix_spawnp(&child, "true", &actions, NULL, words, environ) == ENOTTY);
+  CHECK(posix_spawn_file_actions_destroy(&actions) == 0 && close(null) == 0);
+  CHECK(posix_spawn_file_actions_init(&actions) == 0);
+  CHECK(posix_spawn_file_actions_addopen(&actions, 0, "/no/such/file", O_RDONLY, 0) == 0);
+  CHECK(posix_spawnp(&child, "true", &actions, NULL, words, environ) == ENOENT);
+  CHECK(posix_spawn_file_actions_destroy(&actions) == 0);
+  CHECK(wait(NULL) == -1 && errno == ECHILD);
+}
+
+/* A sanitizer's allocator does not count for mallinfo2(). */
+static void check_memory_of_actions(void) {
+  enum { TIMES = 2000 };
+  posix_spawn_file_actions_t actions;
+  MPI_Barrier(MPI_COMM_WORLD);
+  size_t before = mallinfo2().uordblks;
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int i = 0; i < TIMES && rank == 0; i++) {
+    CHECK(posix_spawn_file_actions_init(&actions) == 0);
+    CHECK(posix_spawn_file_actions_addopen(&actions, 0, "/", O_RDONLY, 0) == 0);
+    CHECK(posix_spawn_file_actions_addopen(&actions, -1, "/", O_RDONLY, 0) == EBADF);
+    CHECK(posix_spawn_file_actions_destroy(&actions) == 0);
+  }
+  CHECK(mallinfo2().uordblks < before + 8 * TIMES);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* What a child leaves is given back when it has been waited for. */
+static void check_memory_of_children(void) {
+  enum { TIMES = 50 };
+  char *words[] = {"true", NULL};
+  posix_spawn_file_actions_t actions;
+  pid_t child;
+  size_t before = 0;
+  int files = 0;
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int i = -2; i < TIMES && rank == 0; i++) {
+    FILE *stream = popen("exit 3", i % 2 == 0 ? "r" : "w");
+    CHECK(stream != NULL && status_of(pclose(stream)) == 3);
+    CHECK(waitpid(start_child(0), NULL, 0) > 0);
+    CHECK(posix_spawn_file_actions_init(&actions) == 0);
+    CHECK(posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, 20) == 0);
+    CHECK(posix_spawnp(&child, "true", &actions, NULL, words, environ) == 0);
+    CHECK(waitpid(child, NULL, 0) == child && posix_spawn_file_actions_destroy(&actions) == 0);
+    if (i >= 0) continue;
+    before = mallinfo2().uordblks; /* libc keeps some memory of the first ones */
+    files = check_count_descriptors();
+  }
+  if (rank == 0) CHECK(mallinfo2().uordblks < before + 24 * TIMES);
+  if (rank == 0) CHECK(check_count_descriptors() == files);
+  MPI_Barrier(MPI_COMM_WORLD);
 }
 
 /* Letters of the handlers that were called: prepare A B, in the parent a b, in the child 1 2. */
@@ -411,6 +531,12 @@ int main(int argc, char **argv, char **environment) {
   check_wait_by_kind();
   check_waited_otherwise();
   check_makers();
+  check_usage();
+  check_order_of_actions(1);
+  check_order_of_actions(0);
+  check_wrong_actions();
+  check_memory_of_actions();
+  check_memory_of_children();
   check_fork_handlers();
   check_closed_by_another();
   check_commands();
