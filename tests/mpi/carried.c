@@ -7,6 +7,7 @@
 #include <langinfo.h>
 #include <limits.h>
 #include <locale.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -165,7 +166,10 @@ static void check_locale(void) {
   CHECK(setlocale(LC_ALL, "no_SUCH") == NULL && is_utf8() == odd);
   const char *mixed = setlocale(LC_CTYPE, "C.UTF-8") != NULL ? setlocale(LC_ALL, NULL) : NULL;
   CHECK(mixed != NULL && is_utf8());
-  CHECK(strncmp(mixed, odd ? "C.UTF-8" : "LC_CTYPE=C.UTF-8;LC_NUMERIC=C;", 7) == 0);
+  static const char with_type[] =
+      "LC_CTYPE=C.UTF-8;LC_NUMERIC=C;LC_TIME=C;LC_COLLATE=C;LC_MONETARY=C;LC_MESSAGES=C;LC_PAPER=C;"
+      "LC_NAME=C;LC_ADDRESS=C;LC_TELEPHONE=C;LC_MEASUREMENT=C;LC_IDENTIFICATION=C";
+  CHECK(strcmp(mixed, odd ? "C.UTF-8" : with_type) == 0);
   CHECK(strcmp(setlocale(LC_CTYPE, NULL), "C.UTF-8") == 0);
   CHECK(strcmp(setlocale(LC_NUMERIC, NULL), odd ? "C.UTF-8" : "C") == 0);
   CHECK(strcmp(setlocale(LC_ALL, "C"), "C") == 0 && !is_utf8());
@@ -184,6 +188,55 @@ static void check_locale(void) {
   CHECK(uselocale(LC_GLOBAL_LOCALE) == other && is_utf8() == !odd);
   freelocale(copy);
   freelocale(other);
+}
+
+/* What "" stands for: the first of these variables that has a value. */
+static void check_variables_of_locales(void) {
+  static const struct {
+    const char *all, *type, *lang;
+    int type_is_utf8, others_are_utf8;
+  } cases[] = {{NULL, NULL, NULL, 0, 0},         {NULL, NULL, "C.UTF-8", 1, 1},
+               {"", "", "C.UTF-8", 1, 1},        {NULL, "C.UTF-8", NULL, 1, 0},
+               {"", "C", "C.UTF-8", 0, 1},       {"C.UTF-8", "C", "C", 1, 1},
+               {"C", "C.UTF-8", "C.UTF-8", 0, 0}};
+  static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+  static const char *const others[] = {
+      "LC_NUMERIC", "LC_TIME",    "LC_COLLATE",   "LC_MONETARY",    "LC_MESSAGES",      "LC_PAPER",
+      "LC_NAME",    "LC_ADDRESS", "LC_TELEPHONE", "LC_MEASUREMENT", "LC_IDENTIFICATION"};
+  enum { CASES = sizeof cases / sizeof cases[0] };
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) CHECK(unsetenv(others[i]) == 0);
+  for (int i = 0; i < CASES; i++) {
+    int number = (i + rank) % CASES;
+    const char *const values[] = {cases[number].all, cases[number].type, cases[number].lang};
+    for (int k = 0; k < 3; k++)
+      CHECK((values[k] != NULL ? setenv(names[k], values[k], 1) : unsetenv(names[k])) == 0);
+    step();
+    CHECK(setlocale(LC_ALL, "C") != NULL && setlocale(LC_CTYPE, "") != NULL);
+    CHECK(is_utf8() == cases[number].type_is_utf8);
+    CHECK(strcmp(setlocale(LC_TIME, NULL), "C") == 0);
+    CHECK(setlocale(LC_ALL, "") != NULL && is_utf8() == cases[number].type_is_utf8);
+    CHECK(strcmp(setlocale(LC_TIME, NULL), cases[number].others_are_utf8 ? "C.UTF-8" : "C") == 0);
+    step();
+  }
+  for (int k = 0; k < 3; k++) CHECK(unsetenv(names[k]) == 0);
+  CHECK(setlocale(LC_ALL, "C") != NULL && setlocale(99, "C") == NULL &&
+        setlocale(-1, NULL) == NULL);
+}
+
+/* A locale that was used before is not made again. A sanitizer's allocator does not count for
+ * mallinfo2(). */
+static void check_memory_of_locales(void) {
+  enum { TIMES = 300 };
+  CHECK(setlocale(LC_CTYPE, "C.UTF-8") != NULL && setlocale(LC_ALL, "C") != NULL);
+  step();
+  size_t before = mallinfo2().uordblks;
+  step();
+  for (int i = 0; i < TIMES && rank == 0; i++) {
+    CHECK(setlocale(LC_CTYPE, "C.UTF-8") != NULL && setlocale(LC_ALL, "C") != NULL);
+    CHECK(setlocale(LC_ALL, "no_SUCH") == NULL && setlocale(LC_CTYPE, "no_SUCH") == NULL);
+  }
+  CHECK(mallinfo2().uordblks < before + 64 * TIMES);
+  step();
 }
 
 /* ---- time zone */
@@ -230,6 +283,8 @@ int main(int argc, char **argv) {
   odd = rank % 2;
   check_first_mask();
   check_locale();
+  check_variables_of_locales();
+  check_memory_of_locales();
   check_mask();
   check_folders();
   check_descriptors();

@@ -2,6 +2,7 @@
 /* Timers of ranks: each has its own, whose signal comes to no other rank. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/time.h>
@@ -33,6 +34,95 @@ static void count_other(int signo, siginfo_t *info, void *context) {
 static void start_timer(int first, int then) {
   struct itimerval value = {{0, then * MILLISECOND}, {0, first * MILLISECOND}};
   CHECK(setitimer(ITIMER_REAL, &value, NULL) == 0);
+}
+
+/* ---- what the calls say */
+
+static int is_off(const struct itimerval *timer) {
+  return timer->it_interval.tv_sec == 0 && timer->it_interval.tv_usec == 0 &&
+         timer->it_value.tv_sec == 0 && timer->it_value.tv_usec == 0;
+}
+
+/* Before the rank has any timer. */
+static void check_values(void) {
+  const struct itimerval slow = {{3, 999999}, {2000000, 7}}, wrong = {{0, 0}, {0, 1000000}};
+  struct itimerval found = {{7, 7}, {7, 7}};
+  CHECK(getitimer(ITIMER_PROF, &found) == 0 && is_off(&found));
+  found = slow;
+  CHECK(setitimer(ITIMER_REAL, &slow, &found) == 0 && is_off(&found));
+  CHECK(getitimer(ITIMER_REAL, &found) == 0);
+  CHECK(found.it_interval.tv_sec == 3 && found.it_interval.tv_usec == 999999);
+  CHECK(found.it_value.tv_sec > 1990000 && found.it_value.tv_sec <= 2000000);
+  CHECK(getitimer(ITIMER_VIRTUAL, &found) == 0 && is_off(&found)); /* another timer */
+  CHECK(setitimer(ITIMER_REAL, &wrong, NULL) == -1 && errno == EINVAL);
+  CHECK(setitimer(ITIMER_REAL, NULL, &found) == 0 && found.it_interval.tv_sec == 3);
+  CHECK(getitimer(ITIMER_REAL, &found) == 0 && is_off(&found));
+  errno = 0;
+  CHECK(setitimer((__itimer_which_t)9, &slow, NULL) == -1 && errno == EINVAL);
+  errno = 0;
+  CHECK(getitimer((__itimer_which_t)9, &found) == -1 && errno == EINVAL);
+}
+
+/* What is left is rounded to seconds, but never to 0. On a busy machine some time may be over. */
+static void check_rounding(void) {
+  static const struct {
+    struct timeval time;
+    unsigned seconds;
+  } cases[] = {{{0, 400000}, 1}, {{2, 600000}, 3}, {{2, 400000}, 2}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    const struct itimerval timer = {{0, 0}, cases[i].time};
+    unsigned left;
+    do {
+      CHECK(setitimer(ITIMER_REAL, &timer, NULL) == 0);
+      left = alarm(0);
+      CHECK(left <= cases[i].seconds);
+    } while (left != cases[i].seconds);
+  }
+}
+
+/* Those of CPU time, which is that of all ranks. The signal is the rank's. */
+static void check_cpu_time(void) {
+  static const struct {
+    __itimer_which_t kind;
+    int signo;
+  } kinds[] = {{ITIMER_VIRTUAL, SIGVTALRM}, {ITIMER_PROF, SIGPROF}};
+  const struct itimerval often = {{0, MILLISECOND}, {0, MILLISECOND}}, off = {{0, 0}, {0, 0}};
+  struct itimerval found;
+  for (int i = 0; i < 2; i++) {
+    CHECK(signal(kinds[i].signo, count_alarm) == SIG_DFL);
+    alarms = 0;
+    step();
+    if (rank == 1) {
+      CHECK(setitimer(kinds[i].kind, &often, NULL) == 0);
+      while (alarms < TICKS) continue;
+      CHECK(of_rank == 1);
+      CHECK(getitimer(kinds[1 - i].kind, &found) == 0 && is_off(&found));
+      CHECK(setitimer(kinds[i].kind, &off, &found) == 0);
+      CHECK(found.it_interval.tv_sec == 0 && found.it_interval.tv_usec == MILLISECOND);
+      CHECK(getitimer(kinds[i].kind, &found) == 0 && is_off(&found));
+    }
+    step();
+    CHECK(rank == 1 || alarms == 0);
+  }
+}
+
+/* A timer that was deleted leaves its entry to the next one. A sanitizer's allocator does not count
+ * for mallinfo2(). */
+static void check_memory(void) {
+  enum { TIMES = 20000 };
+  struct sigevent none = {.sigev_notify = SIGEV_NONE};
+  timer_t timer;
+  step();
+  size_t before = mallinfo2().uordblks;
+  step();
+  for (int i = 0; i < TIMES && rank == 0; i++) {
+    CHECK(timer_create(CLOCK_MONOTONIC, NULL, &timer) == 0 && timer_delete(timer) == 0);
+    CHECK(i % 100 != 0 ||
+          (timer_create(CLOCK_MONOTONIC, &none, &timer) == 0 && timer_delete(timer) == 0));
+  }
+  CHECK(mallinfo2().uordblks < before + 8 * TIMES);
+  step();
+  CHECK(timer_create(-1000, NULL, &timer) == -1 && errno == EINVAL);
 }
 
 /* Rank 0's alarm is rank 0's. Its seconds pass meanwhile where others use the CPUs. */
@@ -148,11 +238,15 @@ static void check_blocked(void) {
 int main(int argc, char **argv) {
   rank = check_start(&argc, &argv, &size);
   CHECK(signal(SIGALRM, count_alarm) == SIG_DFL);
+  check_values();
+  check_rounding();
   check_alarm();
   check_intervals();
   check_sleep();
   check_microseconds();
   check_created();
+  check_cpu_time();
+  check_memory();
   check_blocked();
   if (rank == 1) start_timer(900, 0); /* it ends with its rank */
   MPI_Finalize();

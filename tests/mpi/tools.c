@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* MPI_T: variables have the values that they should, texts are cut, mistakes have their codes. */
+#include <malloc.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -41,14 +42,51 @@ static void control(void) {
   CHECK(binding == MPI_T_BIND_NO_OBJECT && scope == MPI_T_SCOPE_READONLY);
   length = sizeof item;
   CHECK(MPI_T_enum_get_info(words, &items, item, &length) == MPI_SUCCESS && items == 3);
+  CHECK(strcmp(item, "tmpi_wait") == 0 && length == 10);
   length = sizeof item;
   CHECK(MPI_T_enum_get_item(words, 2, &value, item, &length) == MPI_SUCCESS);
-  CHECK(value == 2 && strcmp(item, "park") == 0);
+  CHECK(value == 2 && strcmp(item, "park") == 0 && length == 5);
   CHECK(MPI_T_enum_get_item(words, 3, &value, item, &length) == MPI_T_ERR_INVALID_INDEX);
+  CHECK(MPI_T_enum_get_item(words, -1, &value, item, &length) == MPI_T_ERR_INVALID_INDEX);
+  CHECK(MPI_T_enum_get_item(MPI_T_ENUM_NULL, 0, &value, item, &length) == MPI_T_ERR_INVALID_HANDLE);
   CHECK(MPI_T_enum_get_info(MPI_T_ENUM_NULL, &items, item, &length) == MPI_T_ERR_INVALID_HANDLE);
   CHECK(MPI_T_cvar_get_index("none", &index) == MPI_T_ERR_INVALID_NAME);
   CHECK(MPI_T_cvar_get_info(-1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL) ==
         MPI_T_ERR_INVALID_INDEX);
+}
+
+/* What a call that is refused, or is given no place, leaves alone. */
+static void control_limits(void) {
+  MPI_T_cvar_handle handle;
+  MPI_Datatype type;
+  MPI_T_enum words;
+  char name[20] = "untouched";
+  int count, index = -7, length = 0, verbosity = -7;
+  union {
+    unsigned halves[2];
+    uint64_t whole;
+  } value = {.whole = UINT64_MAX};
+  CHECK(MPI_T_cvar_get_num(&count) == MPI_SUCCESS && count == 9);
+  CHECK(MPI_T_cvar_get_info(count, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL) ==
+        MPI_T_ERR_INVALID_INDEX);
+  CHECK(MPI_T_cvar_handle_alloc(-1, NULL, &handle, &one) == MPI_T_ERR_INVALID_INDEX);
+  CHECK(MPI_T_cvar_handle_alloc(count, NULL, &handle, &one) == MPI_T_ERR_INVALID_INDEX);
+  CHECK(MPI_T_cvar_get_index(NULL, &index) == MPI_T_ERR_INVALID && index == -7);
+  CHECK(MPI_T_cvar_get_index("tmpi_wait", NULL) == MPI_T_ERR_INVALID);
+  CHECK(MPI_T_cvar_get_index("tmpi_ranks", &index) == MPI_SUCCESS && index == 0);
+  CHECK(MPI_T_cvar_get_info(index, name, &length, &verbosity, &type, &words, NULL, NULL, NULL,
+                            NULL) == MPI_SUCCESS);
+  CHECK(strcmp(name, "untouched") == 0 && length == 11 && words == MPI_T_ENUM_NULL);
+  CHECK(verbosity == MPI_T_VERBOSITY_USER_BASIC && type == MPI_INT);
+  CHECK(MPI_T_cvar_get_info(index, name, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL) == 0);
+  CHECK(MPI_T_cvar_get_info(index, NULL, &length, NULL, NULL, NULL, NULL, NULL, NULL, NULL) == 0);
+  CHECK(strcmp(name, "untouched") == 0 && length == 11);
+  CHECK(MPI_T_cvar_handle_alloc(index, NULL, &handle, &one) == MPI_SUCCESS);
+  CHECK(MPI_T_cvar_read(handle, value.halves) == MPI_SUCCESS); /* an int, and no more */
+  CHECK(value.halves[0] == (unsigned)size && value.halves[1] == UINT32_MAX);
+  CHECK(MPI_T_cvar_read(MPI_T_CVAR_HANDLE_NULL, value.halves) == MPI_T_ERR_INVALID_HANDLE);
+  CHECK(MPI_T_cvar_write(MPI_T_CVAR_HANDLE_NULL, value.halves) == MPI_T_ERR_INVALID_HANDLE);
+  CHECK(MPI_T_cvar_handle_free(&handle) == MPI_SUCCESS);
 }
 
 static MPI_T_pvar_handle open_pvar(MPI_T_pvar_session session, const char *name, int class) {
@@ -97,6 +135,84 @@ static void performance(void) {
   CHECK(MPI_T_pvar_session_free(&other) == MPI_SUCCESS);
 }
 
+static uint64_t read_pvar(MPI_T_pvar_session session, MPI_T_pvar_handle handle) {
+  uint64_t value = 0;
+  CHECK(MPI_T_pvar_read(session, handle, &value) == MPI_SUCCESS);
+  return value;
+}
+
+/* What counts does so from where its handle was made or reset; what has a level has that one. */
+static void levels_and_counts(void) {
+  MPI_T_pvar_session session, none = MPI_T_PVAR_SESSION_NULL;
+  MPI_T_pvar_handle handles[4], null = MPI_T_PVAR_HANDLE_NULL, all = MPI_T_PVAR_ALL_HANDLES;
+  MPI_Session mpi;
+  uint64_t value = 5;
+  int index = -7;
+  for (int i = 0; i < 10; i++) MPI_Barrier(MPI_COMM_WORLD); /* ranks park */
+  CHECK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &mpi) == MPI_SUCCESS);
+  CHECK(MPI_T_pvar_session_create(&session) == MPI_SUCCESS);
+  for (int i = 0; i < 3; i++)
+    handles[i] = open_pvar(session, "tmpi_sessions", MPI_T_PVAR_CLASS_LEVEL);
+  handles[3] = open_pvar(session, "tmpi_parks", MPI_T_PVAR_CLASS_COUNTER);
+  CHECK(read_pvar(session, handles[0]) == 1 && read_pvar(session, handles[3]) == 0);
+  CHECK(MPI_T_pvar_handle_free(session, &handles[1]) == MPI_SUCCESS); /* from the middle */
+  CHECK(MPI_T_pvar_write(session, handles[3], &value) == MPI_SUCCESS);
+  CHECK(read_pvar(session, handles[3]) == 5);
+  CHECK(MPI_T_pvar_reset(session, all) == MPI_SUCCESS);
+  CHECK(read_pvar(session, handles[3]) == 0);
+  CHECK(read_pvar(session, handles[0]) == 1 && read_pvar(session, handles[2]) == 1);
+  CHECK(MPI_T_pvar_write(session, handles[0], &value) == MPI_T_ERR_PVAR_NO_WRITE);
+  CHECK(MPI_T_pvar_readreset(session, handles[0], &value) == MPI_T_ERR_PVAR_NO_WRITE && value == 5);
+  CHECK(read_pvar(session, handles[0]) == 1);
+  CHECK(MPI_Session_finalize(&mpi) == MPI_SUCCESS);
+  CHECK(read_pvar(session, handles[0]) == 0);
+  CHECK(MPI_T_pvar_read(session, null, &value) == MPI_T_ERR_INVALID_HANDLE);
+  CHECK(MPI_T_pvar_read(session, all, &value) == MPI_T_ERR_INVALID_HANDLE);
+  CHECK(MPI_T_pvar_write(session, null, &value) == MPI_T_ERR_INVALID_HANDLE);
+  CHECK(MPI_T_pvar_readreset(session, null, &value) == MPI_T_ERR_INVALID_HANDLE);
+  CHECK(MPI_T_pvar_handle_free(session, &null) == MPI_T_ERR_INVALID_HANDLE);
+  CHECK(MPI_T_pvar_stop(session, null) == MPI_T_ERR_INVALID_HANDLE);
+  CHECK(MPI_T_pvar_stop(session, all) == MPI_SUCCESS);
+  CHECK(MPI_T_pvar_stop(none, all) == MPI_T_ERR_INVALID_SESSION);
+  CHECK(MPI_T_pvar_reset(none, all) == MPI_T_ERR_INVALID_SESSION);
+  CHECK(MPI_T_pvar_session_free(&none) == MPI_T_ERR_INVALID_SESSION);
+  CHECK(MPI_T_pvar_handle_alloc(none, 0, NULL, &null, &one) == MPI_T_ERR_INVALID_SESSION);
+  CHECK(MPI_T_pvar_handle_alloc(session, -1, NULL, &null, &one) == MPI_T_ERR_INVALID_INDEX);
+  CHECK(MPI_T_pvar_get_num(&two) == MPI_SUCCESS && two == 5);
+  CHECK(MPI_T_pvar_handle_alloc(session, two, NULL, &null, &one) == MPI_T_ERR_INVALID_INDEX);
+  CHECK(MPI_T_pvar_get_info(-1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+                            NULL) == MPI_T_ERR_INVALID_INDEX);
+  CHECK(MPI_T_pvar_get_index(NULL, MPI_T_PVAR_CLASS_LEVEL, &index) == MPI_T_ERR_INVALID);
+  CHECK(MPI_T_pvar_get_index("tmpi_parks", MPI_T_PVAR_CLASS_LEVEL, &index) ==
+        MPI_T_ERR_INVALID_NAME);
+  CHECK(MPI_T_pvar_get_index("tmpi_parks", MPI_T_PVAR_CLASS_COUNTER, NULL) == MPI_T_ERR_INVALID);
+  CHECK(index == -7);
+  for (int i = 3; i >= 0; i -= 3) CHECK(MPI_T_pvar_handle_free(session, &handles[i]) == 0);
+  CHECK(read_pvar(session, handles[2]) == 0);
+  CHECK(MPI_T_pvar_session_free(&session) == MPI_SUCCESS); /* with one handle */
+}
+
+/* What is freed is given back. A sanitizer's allocator does not count for mallinfo2(). */
+static void memory_of_handles(void) {
+  enum { TIMES = 5000 };
+  MPI_Barrier(MPI_COMM_WORLD);
+  size_t before = mallinfo2().uordblks;
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int i = 0; i < TIMES && rank == 0; i++) {
+    MPI_T_cvar_handle control_handle;
+    MPI_T_pvar_session session;
+    CHECK(MPI_T_cvar_handle_alloc(0, NULL, &control_handle, &one) == MPI_SUCCESS);
+    CHECK(MPI_T_cvar_handle_free(&control_handle) == MPI_SUCCESS);
+    CHECK(MPI_T_pvar_session_create(&session) == MPI_SUCCESS);
+    MPI_T_pvar_handle handle = open_pvar(session, "tmpi_parks", MPI_T_PVAR_CLASS_COUNTER);
+    open_pvar(session, "tmpi_sessions", MPI_T_PVAR_CLASS_LEVEL);
+    CHECK(MPI_T_pvar_handle_free(session, &handle) == MPI_SUCCESS);
+    CHECK(MPI_T_pvar_session_free(&session) == MPI_SUCCESS);
+  }
+  CHECK(mallinfo2().uordblks < before + 8 * TIMES);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 static void categories(void) {
   int list[20], cvars, pvars, inner, all_cvars, all_pvars, sum = 0;
   MPI_T_cvar_get_num(&all_cvars);
@@ -115,6 +231,26 @@ static void categories(void) {
   CHECK(sum == all_cvars && all_pvars == 0);
   CHECK(MPI_T_category_get_index("tmpi_mailbox", &two) == MPI_SUCCESS && two == 1);
   CHECK(MPI_T_category_get_cvars(2, 20, list) == MPI_T_ERR_INVALID_INDEX);
+  char name[20], meaning[60];
+  int length = sizeof name, lengths = sizeof meaning;
+  CHECK(MPI_T_category_get_info(1, name, &length, meaning, &lengths, NULL, NULL, NULL) == 0);
+  CHECK(strcmp(name, "tmpi_mailbox") == 0 && length == 13);
+  CHECK(strcmp(meaning, "sizes in the mailboxes of ranks") == 0 && lengths == 32);
+  CHECK(MPI_T_category_get_info(-1, NULL, NULL, NULL, NULL, NULL, NULL, NULL) ==
+        MPI_T_ERR_INVALID_INDEX);
+  CHECK(MPI_T_category_get_index(NULL, &two) == MPI_T_ERR_INVALID);
+  CHECK(MPI_T_category_get_index("tmpi_job", NULL) == MPI_T_ERR_INVALID);
+  CHECK(MPI_T_category_get_index("tmpi_job", &two) == MPI_SUCCESS && two == 0);
+  CHECK(MPI_T_category_get_index("none", &two) == MPI_T_ERR_INVALID_NAME);
+  for (int n = 0; n < 20; n++) list[n] = -7;
+  CHECK(MPI_T_category_get_pvars(0, 20, list) == MPI_SUCCESS);
+  for (int n = 0; n < 20; n++) CHECK(list[n] == (n < 5 ? n : -7));
+  for (int n = 0; n < 20; n++) list[n] = -7;
+  CHECK(MPI_T_category_get_pvars(1, 20, list) == MPI_SUCCESS && list[0] == -7);
+  CHECK(MPI_T_category_get_categories(0, 20, list) == MPI_SUCCESS && list[0] == -7);
+  CHECK(MPI_T_category_get_events(0, 20, list) == MPI_SUCCESS && list[0] == -7);
+  two = -7;
+  CHECK(MPI_T_category_get_num_events(0, &two) == MPI_SUCCESS && two == 0);
   CHECK(MPI_T_category_changed(&two) == MPI_SUCCESS && two == 0);
   CHECK(MPI_T_event_get_num(&two) == MPI_SUCCESS && two == 0);
   CHECK(MPI_T_event_get_index("none", &two) == MPI_T_ERR_INVALID_NAME);
@@ -218,7 +354,10 @@ int main(int argc, char **argv) {
   rank = check_start(&argc, &argv, &size);
   CHECK(MPI_T_finalize() == MPI_SUCCESS); /* the first one holds */
   control();
+  control_limits();
   performance();
+  levels_and_counts();
+  memory_of_handles();
   categories();
   all_variables();
   events();
