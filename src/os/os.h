@@ -209,6 +209,8 @@ enum os_task_state {
 void os_task_self(struct os_task *task);
 /** @return the kernel thread of this process with that number. */
 struct os_task os_task_of(pid_t tid);
+/** @return whether this process has a kernel thread with that number. */
+bool os_task_is_here(pid_t tid);
 
 /** Gives the calling kernel thread a working directory, root directory and umask of its own, which
  * are those it has. @return 0 or an errno value. */

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,13 @@ struct os_task os_task_of(pid_t tid) {
   enum { OF_A_THREAD = 4, AS_SCHEDULED = 2 };
   unsigned clock = ~(unsigned)tid << 3 | OF_A_THREAD | AS_SCHEDULED;
   return (struct os_task){.tid = tid, .cpu_clock = (clockid_t)clock, .has_clock = true};
+}
+
+bool os_task_is_here(pid_t tid) {
+  int saved = errno;
+  bool found = tgkill(getpid(), tid, 0) == 0;
+  errno = saved;
+  return found;
 }
 
 uint64_t os_task_cpu_time(const struct os_task *task) {

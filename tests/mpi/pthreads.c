@@ -7,6 +7,7 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
@@ -69,21 +70,41 @@ static void check_phase(void) {
   CHECK(ended == THREADS);
 }
 
-/* A rank binds a pthread of its own, from outside. */
-static void *wait_for_end(void *stop) {
-  while (!__atomic_load_n((int *)stop, __ATOMIC_RELAXED)) usleep(100);
+/* ---- pthreads that wait until they may end */
+
+struct waiter {
+  sem_t runs, may_end;
+  pid_t number;
+};
+
+static void *wait_for_end(void *argument) {
+  struct waiter *waiter = argument;
+  waiter->number = gettid();
+  sem_post(&waiter->runs);
+  while (sem_wait(&waiter->may_end) != 0) continue;
   return NULL;
 }
 
+static void start_waiter(pthread_t *thread, struct waiter *waiter) {
+  CHECK(sem_init(&waiter->runs, 0, 0) == 0 && sem_init(&waiter->may_end, 0, 0) == 0);
+  CHECK(pthread_create(thread, NULL, wait_for_end, waiter) == 0);
+}
+
+/* A rank binds a pthread of its own, from outside: by libc's number and by the kernel's. */
 static void check_binding(void) {
+  struct waiter bound;
   pthread_t thread;
-  cpu_set_t one;
-  int stop = 0;
+  cpu_set_t one, now;
   CPU_ZERO(&one);
   CPU_SET((unsigned)sched_getcpu(), &one);
-  CHECK(pthread_create(&thread, NULL, wait_for_end, &stop) == 0);
+  start_waiter(&thread, &bound);
+  while (sem_wait(&bound.runs) != 0) continue;
   CHECK(pthread_setaffinity_np(thread, sizeof one, &one) == 0);
-  __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+  CHECK(sched_getaffinity(bound.number, sizeof now, &now) == 0 && CPU_EQUAL(&one, &now));
+  CHECK(sched_setaffinity(bound.number, sizeof one, &one) == 0);
+  CPU_ZERO(&now);
+  CHECK(sched_setaffinity(bound.number, sizeof now, &now) != 0);
+  sem_post(&bound.may_end);
   CHECK(pthread_join(thread, NULL) == 0);
 }
 
@@ -112,14 +133,15 @@ static void check_failing_joins(void) {
   for (int i = 0; i < 4; i++) {
     pthread_t thread;
     void *result = NULL;
-    int stop = 0, error;
+    int error;
+    struct waiter waiter;
     struct timespec soon = in_ms(CLOCK_MONOTONIC, 1), late = in_ms(CLOCK_REALTIME, 1000000);
-    CHECK(pthread_create(&thread, NULL, wait_for_end, &stop) == 0);
+    start_waiter(&thread, &waiter);
     CHECK(pthread_tryjoin_np(thread, &result) == EBUSY);
     CHECK(pthread_clockjoin_np(thread, &result, CLOCK_MONOTONIC, &soon) == ETIMEDOUT);
     soon = in_ms(CLOCK_REALTIME, 1);
     CHECK(pthread_timedjoin_np(thread, &result, &soon) == ETIMEDOUT);
-    __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+    sem_post(&waiter.may_end);
     if (i == 0) CHECK(pthread_join(thread, &result) == 0);
     if (i == 1) CHECK(pthread_timedjoin_np(thread, &result, &late) == 0);
     late = in_ms(CLOCK_MONOTONIC, 1000000);

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Thread-locals and thread-specific values of ranks, and of pthreads that ranks make. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "check.h"
 
@@ -50,6 +54,42 @@ static void *work(void *argument) {
   return &number == job->where ? job : NULL;
 }
 
+/* The kernel would refuse to bind a kernel thread to no CPU: a call that succeeds does nothing. A
+ * kernel thread of another rank may have ended. */
+static void expect_ignored(pid_t task) {
+  cpu_set_t none;
+  CPU_ZERO(&none);
+  CHECK(sched_setaffinity(task, sizeof none, &none) == 0 || errno == ESRCH);
+}
+
+/* Libraries bind a process by the numbers of its kernel threads. */
+static void check_all_tasks(void) {
+  DIR *folder = opendir("/proc/self/task");
+  CHECK(folder != NULL);
+  for (const struct dirent *entry; (entry = readdir(folder)) != NULL;)
+    if (entry->d_name[0] != '.') expect_ignored(atoi(entry->d_name));
+  closedir(folder);
+}
+
+/* A process that a rank starts is bound. */
+static void check_child(const cpu_set_t *one) {
+  int status;
+  pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    cpu_set_t now;
+    bool bound = sched_setaffinity(0, sizeof *one, one) == 0 &&
+                 sched_getaffinity(0, sizeof now, &now) == 0 && CPU_EQUAL(&now, one) &&
+                 pthread_setaffinity_np(pthread_self(), sizeof *one, one) == 0;
+    CPU_ZERO(&now);
+    _exit(bound && sched_setaffinity(getpid(), sizeof now, &now) != 0 &&
+                  pthread_setaffinity_np(pthread_self(), sizeof now, &now) == EINVAL
+              ? 0
+              : 1);
+  }
+  CHECK(waitpid(child, &status, 0) == child && status == 0);
+}
+
 /* A rank that binds itself to a CPU binds no other. */
 static void check_affinity(int rank) {
   cpu_set_t before, one, after;
@@ -61,6 +101,11 @@ static void check_affinity(int rank) {
   if (rank == 0) {
     CHECK(pthread_setaffinity_np(pthread_self(), sizeof one, &one) == 0);
     CHECK(sched_setaffinity(0, sizeof one, &one) == 0);
+    expect_ignored(0);
+    expect_ignored(getpid());
+    expect_ignored(gettid());
+    check_all_tasks();
+    check_child(&one);
   }
   MPI_Barrier(MPI_COMM_WORLD);
   CHECK(sched_getaffinity(0, sizeof after, &after) == 0 && CPU_EQUAL(&before, &after));

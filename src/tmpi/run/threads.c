@@ -11,11 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <threads.h>
+#include <unistd.h>
 
 #include "base/atomic.h"
 #include "core/internal/direct_switch.h"
+#include "core/internal/locks.h"
 #include "core/internal/process.h"
 #include "core/internal/thread.h"
+#include "os/os.h"
 #include "os/pthreads.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
@@ -68,6 +71,43 @@ TM_EXPORTED int __cxa_thread_atexit_impl(void (*function)(void *), void *argumen
                  : register_with_libc(function, argument, of);
 }
 
+/* ---- the kernel's numbers of ranks' pthreads, by which programs bind these to CPUs */
+
+struct task {
+  pid_t number; /* 0: no pthread of a rank's */
+  int rank;
+  struct task *next, **link;
+};
+
+static struct task *tasks;            /* [ilock] */
+static uint32_t tasks_ilock;          /* of tasks */
+static __thread struct task own_task; /* of the calling pthread */
+
+static void add_task(int rank) {
+  own_task = (struct task){.number = gettid(), .rank = rank, .link = &tasks};
+  mti_lock(&tasks_ilock);
+  own_task.next = tasks;
+  if (tasks != NULL) tasks->link = &own_task.next;
+  tasks = &own_task;
+  mti_unlock(&tasks_ilock);
+}
+
+static void remove_task(void) {
+  if (own_task.number == 0 || tm_process_is_child()) return;
+  mti_lock(&tasks_ilock);
+  *own_task.link = own_task.next;
+  if (own_task.next != NULL) own_task.next->link = own_task.link;
+  mti_unlock(&tasks_ilock);
+}
+
+static bool is_task_of(int rank, pid_t number) {
+  mti_lock(&tasks_ilock);
+  const struct task *task = tasks;
+  while (task != NULL && (task->number != number || task->rank != rank)) task = task->next;
+  mti_unlock(&tasks_ilock);
+  return task != NULL;
+}
+
 /* ---- a rank's own pthreads */
 
 struct start {
@@ -85,6 +125,7 @@ static void end_pthread(void *locals) {
   struct tm_process *process = tm_process_here();
   tm_values_end();
   own_distance = 0;
+  remove_task();
   tm_program_free_locals(locals);
   if (process != NULL) mt_add_acq_rel(&process->pthreads, -1U); /* JN-2 acq_rel: pairs JN-2 */
   if (process != NULL && !tm_process_is_child()) mltp_await_wake(&process->pthreads);
@@ -126,6 +167,7 @@ static void *start_pthread(void *argument) {
     tm_job_abort(1);
   }
   if (!in_child) {
+    add_task(start.rank);
     tm_carry_apply((uint32_t)start.rank + 1);
     tm_mappings_start_pthread();
   }
@@ -264,7 +306,7 @@ __attribute__((noreturn)) static void exit_c11(int result) {
  * bound to CPUs, as one is not on a machine where a job may not bind */
 
 static bool is_own(pthread_t thread) {
-  return !is_pthread && (os_pthread_is_self(thread) || os_pthread_is_first(thread));
+  return os_pthread_is_first(thread) || (!is_pthread && os_pthread_is_self(thread));
 }
 
 /* A rank's own thread has one number, on whatever VP it runs: libraries know by it whose a lock is,
@@ -280,7 +322,7 @@ static int get_attributes(pthread_t thread, pthread_attr_t *attr) {
   const struct tm_process *process = tm_process_here();
   const char *low;
   size_t size;
-  bool of_rank = process != NULL && (is_own(thread) || os_pthread_is_first(thread));
+  bool of_rank = process != NULL && is_own(thread);
   if (!of_rank || !mti_stack_of(process->thread, &low, &size))
     return os_pthread_getattr(thread, attr);
   int error = pthread_attr_init(attr);
@@ -288,13 +330,23 @@ static int get_attributes(pthread_t thread, pthread_attr_t *attr) {
   return error != 0 ? error : pthread_attr_setguardsize(attr, 0);
 }
 
+/* A child of fork() has a kernel thread for itself, which libc may know by another number. */
 static int set_affinity(pthread_t thread, size_t size, const cpu_set_t *cpus) {
-  if (is_own(thread)) return 0;
-  return os_pthread_setaffinity(thread, size, cpus);
+  if (!is_own(thread)) return os_pthread_setaffinity(thread, size, cpus);
+  return tm_process_is_child() && sched_setaffinity(0, size, cpus) != 0 ? errno : 0;
+}
+
+/* @return whether the number is that of a kernel thread which other ranks run on, too, or which
+ * belongs to one of them. Libraries bind a process by the numbers in /proc/self/task. */
+static bool is_anothers(pid_t task) {
+  const struct tm_process *process = tm_process_here();
+  if (process == NULL || tm_process_is_child()) return false;
+  if (task == 0 || task == gettid()) return !is_pthread;
+  return !is_task_of(process->number, task) && os_task_is_here(task);
 }
 
 static int set_affinity_by_id(pid_t task, size_t size, const cpu_set_t *cpus) {
-  return !is_pthread && task == 0 ? 0 : sched_setaffinity(task, size, cpus);
+  return is_anothers(task) ? 0 : sched_setaffinity(task, size, cpus);
 }
 
 const struct tm_override tm_override_threads[] = {
