@@ -11,10 +11,13 @@ import unittest
 import built
 
 RANKS = 4
+MESSAGE = (r"tmpirun: ranks [0-3] and [0-3] write to the same file '.*/{}': its name has the process number, which all ranks"
+           r" share \(put the rank into the name\)\n")
 # Each rank names a file by a format of its number, the process number and its rank, and opens it by a mode.
 PROGRAM = """
     #include <fcntl.h>
     #include <mpi.h>
+    #include <semaphore.h>
     #include <stdio.h>
     #include <string.h>
     #include <sys/mman.h>
@@ -27,22 +30,43 @@ PROGRAM = """
       FILE *file = fopen(path, mode);
       return file == NULL || fputs("x", file) < 0 || fclose(file) != 0;
     }
+    /* As programs do that take what they find for a left-over. */
+    static int replace(const char *path, const char *mode) {
+      const char *name = strrchr(path, '/');
+      int flags = O_CREAT | O_EXCL | O_RDWR;
+      if (strcmp(mode, "shm") == 0) return shm_unlink(name), shm_open(name, flags, 0600) < 0;
+      if (strcmp(mode, "sem") == 0) return sem_unlink(name), sem_open(name, flags, 0600, 1) == SEM_FAILED;
+      if (strcmp(mode, "unlinkat") == 0) unlinkat(AT_FDCWD, path, 0);
+      else if (strcmp(mode, "remove") == 0) remove(path);
+      else unlink(path);
+      return open(path, flags, 0600) < 0;
+    }
+    static int make_and_remove(const char *path) {
+      int fd = open(path, O_CREAT | O_EXCL | O_RDWR, 0600);
+      return fd < 0 || close(fd) != 0 || unlink(path) != 0;
+    }
+    static int tidy(const char *path, const char *mode) {
+      const char *name = strrchr(path, '/');
+      return strcmp(mode, "shm") == 0 ? shm_unlink(name) : strcmp(mode, "sem") == 0 ? sem_unlink(name) : 0;
+    }
     int main(int argc, char **argv) {
       char path[4096], last[4200];
       int rank, size, failed = argc != 4;
       MPI_Init(&argc, &argv);
       MPI_Comm_rank(MPI_COMM_WORLD, &rank);
       MPI_Comm_size(MPI_COMM_WORLD, &size);
-      int in_turn = strcmp(argv[3], "in turn") == 0;
+      int at_once = strcmp(argv[3], "at once") == 0;
       snprintf(path, sizeof path, argv[1], (int)getpid(), rank);
       snprintf(last, sizeof last, "%s.rank%d", path, rank);
-      if (!in_turn) failed |= write_to(path, argv[2]);
-      for (int i = 0; i < size && in_turn; i++) {
-        if (i == rank) failed |= write_to(path, argv[2]) || rename(path, last);
+      if (at_once) failed |= write_to(path, argv[2]);
+      for (int i = 0; i < size && !at_once; i++) {
+        if (i == rank && strcmp(argv[3], "in turn") == 0) failed |= write_to(path, argv[2]) || rename(path, last);
+        if (i == rank && strcmp(argv[3], "replaced") == 0) failed |= replace(path, argv[2]);
+        if (i == rank && strcmp(argv[3], "removed") == 0) failed |= make_and_remove(path);
         MPI_Barrier(MPI_COMM_WORLD);
       }
       MPI_Barrier(MPI_COMM_WORLD);
-      if (strcmp(argv[2], "shm") == 0) shm_unlink(strrchr(path, '/'));
+      if (rank == 0) failed |= tidy(path, argv[2]);
       return MPI_Finalize() | failed;
     }"""
 
@@ -84,14 +108,19 @@ class Numbered(built.Programs):
         self.assertRegex(result.stderr, f"^{pattern}$")
 
     def test_one_file_of_all_ranks(self):
-        message = (r"tmpirun: ranks [0-3] and [0-3] write to the same file '.*/{}': its name has the process number, which all"
-                   r" ranks share \(put the rank into the name\)\n")
         for name, written, mode in (("a.%d", r"a\.\d+", "w"), ("%08d.tmp", r"\d+\.tmp", "w"),
-                                    ("numbered-%d", r"numbered-\d+", "shm")):
+                                    ("numbered-%d", r"numbered-\d+", "shm"), ("wide1%010d7", r"wide1\d+7", "w")):
             with self.subTest(name):
-                self.says(message.format(written), name, mode)
+                self.says(MESSAGE.format(written), name, mode)
+
+    def test_one_rank_takes_the_place_of_another(self):
+        for mode in ("shm", "sem", "unlink", "unlinkat", "remove"):
+            with self.subTest(mode):
+                self.says(MESSAGE.format(r"\S*taken-\d+"), "taken-%d", mode, "replaced")
 
     def test_others_are_not_reported(self):
+        self.says("", "e.%d", how="removed")
+        self.says("", "f.%d.%d", mode="unlink", how="replaced")
         self.says("", "a.%d.%d")
         self.says("", "b.%d", mode="a")
         self.says("", "c.%d", how="in turn")

@@ -136,11 +136,7 @@ const char *const tm_descriptor_makers[] = {
     "socketpair", "accept", "accept4", "mkstemp",  "mkstemp64", NULL};
 
 static int shm_open_rank(const char *name, int flags, mode_t mode) {
-  char path[PATH_MAX];
-  if (name != NULL) { /* where libc has it */
-    snprintf(path, sizeof path, "/dev/shm/%s", name + strspn(name, "/"));
-    tm_number_in_name(path, flags);
-  }
+  tm_number_in_object(name, flags);
   return give(shm_open(name, flags, mode), "shm_open");
 }
 

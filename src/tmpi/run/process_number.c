@@ -11,9 +11,12 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <semaphore.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,12 +29,12 @@
 
 enum { NOTES = 256 /* what comes later is not looked at */ };
 
-/* Which rank was the first to write to the file of a name, or to start from a seed. */
+/* Which rank has made the file of a name, or was the first to start from a seed. */
 static struct note {
-  uint64_t what; /* a hash of the name; the seed */
+  uint64_t what; /* a hash of the name; the seed; 0: none */
   int rank;
+  bool removed;        /* by another rank: what that one makes is not this rank's */
 } notes[NOTES];        /* [ilock] */
-static int count;      /* [ilock] */
 static uint32_t ilock; /* of notes */
 static uint32_t asked; /* [atomic] 1: a rank has asked for the number */
 
@@ -40,15 +43,41 @@ static pid_t getpid_rank(void) {
   return getpid();
 }
 
-/* @return the first rank that has noted it: `rank`, if there was none. */
-static int first_to(uint64_t what, int rank) {
+/* Call it with the lock. @return the note of that; a free one; NULL: all are used. */
+static struct note *find(uint64_t what) {
+  struct note *unused = NULL;
+  for (int i = 0; i < NOTES; i++) {
+    if (notes[i].what == what) return &notes[i];
+    if (notes[i].what == 0 && unused == NULL) unused = &notes[i];
+  }
+  return unused;
+}
+
+/* is_new: nobody else has it, unless another rank has removed it. @return the rank that has noted
+ * it: `rank`, if there was none. */
+static int first_to(uint64_t what, int rank, bool is_new) {
+  int first = rank;
   mti_lock(&ilock);
-  int i = 0;
-  while (i < count && notes[i].what != what) i++;
-  if (i == count && count < NOTES) notes[count++] = (struct note){what, rank};
-  int first = i < count ? notes[i].rank : rank;
+  struct note *note = find(what);
+  if (note != NULL && (note->what != what || (is_new && !note->removed)))
+    *note = (struct note){what, rank, false};
+  else if (note != NULL)
+    first = note->rank;
   mti_unlock(&ilock);
   return first;
+}
+
+/* The rank has removed the file: if another rank has noted it, that one has lost its own. */
+static void note_removal(uint64_t what, int rank) {
+  mti_lock(&ilock);
+  struct note *note = find(what);
+  if (note != NULL && note->what == what) {
+    if (note->rank == rank)
+      note->what = 0;
+    else
+      note->removed = true;
+  }
+  mti_unlock(&ilock);
 }
 
 /* @return the rank that may make something of the number; -1: none has asked for it. */
@@ -60,15 +89,17 @@ static int asking_rank(void) {
 
 /* ---- files */
 
-/* @return whether digits in the name are the number, perhaps after zeros. */
+/* @return whether digits in the name are the number. A number of a fixed width may stand between
+ * other digits. */
 static bool has_number(const char *path) {
+  enum { WIDE = 3 /* zeros in front of it that are no chance */ };
   char number[16];
   int length = snprintf(number, sizeof number, "%d", (int)getpid());
   for (const char *at = strstr(path, number); at != NULL; at = strstr(at + 1, number)) {
     const char *start = at;
     while (start > path && start[-1] == '0') start--;
     bool begins = start == path || !isdigit((unsigned char)start[-1]);
-    if (begins && !isdigit((unsigned char)at[length])) return true;
+    if (at - start >= WIDE || (begins && !isdigit((unsigned char)at[length]))) return true;
   }
   return false;
 }
@@ -79,7 +110,6 @@ static uint64_t hash_of(const char *path) {
   return hash;
 }
 
-/* One that is new cannot be the other rank's: that one has renamed or removed its own. */
 static bool exists(const char *path) {
   int error = errno;
   bool found = access(path, F_OK) == 0;
@@ -87,20 +117,88 @@ static bool exists(const char *path) {
   return found;
 }
 
+/* @return the rank that the calling one's use of the name is noted for; -1: it is not looked at. */
+static int naming_rank(const char *path) {
+  int rank = path != NULL ? asking_rank() : -1;
+  if (rank < 0 || !has_number(path)) return -1;
+  return path[0] == '/' || !tm_carry_is_own() ? rank : -1; /* another rank's is in another folder */
+}
+
+/* A file that is new cannot be the other rank's: that one has renamed or removed its own. But if
+ * this rank has removed it, for a left-over of a process that had its number, it takes the other
+ * rank's place. */
 void tm_number_in_name(const char *path, int flags) {
   static uint32_t reported; /* [atomic] */
-  bool replaces = (flags & O_TRUNC) != 0 || (flags & (O_CREAT | O_APPEND | O_EXCL)) == O_CREAT;
-  int rank = replaces ? asking_rank() : -1;
-  if (rank < 0 || path == NULL || !has_number(path)) return;
-  if (path[0] != '/' && tm_carry_is_own()) return; /* another rank's is in another folder */
-  bool is_old = exists(path);
-  int first = first_to(hash_of(path), rank);
-  if (first == rank || !is_old) return;
-  if (mt_or_relaxed(&reported, 1) != 0) return; /* relaxed: a mark alone */
+  bool replaces = (flags & O_TRUNC) != 0 || (flags & (O_CREAT | O_APPEND)) == O_CREAT;
+  int rank = replaces ? naming_rank(path) : -1;
+  if (rank < 0) return;
+  bool is_new = !exists(path);
+  if (!is_new && (flags & O_EXCL) != 0) return; /* the call fails */
+  int first = first_to(hash_of(path), rank, is_new);
+  if (first == rank || mt_or_relaxed(&reported, 1) != 0) return; /* relaxed: a mark alone */
   fprintf(stderr,
           "tmpirun: ranks %d and %d write to the same file '%s': its name has the process number, "
           "which all ranks share (put the rank into the name)\n",
           first, rank, path);
+}
+
+/* A rank is about to remove the file. */
+static void remove_name(const char *path) {
+  int rank = naming_rank(path);
+  if (rank >= 0 && exists(path)) note_removal(hash_of(path), rank);
+}
+
+static int unlink_rank(const char *path) {
+  remove_name(path);
+  return unlink(path);
+}
+
+static int unlinkat_rank(int folder, const char *path, int flags) {
+  if (folder == AT_FDCWD) remove_name(path);
+  return unlinkat(folder, path, flags);
+}
+
+static int remove_rank(const char *path) {
+  remove_name(path);
+  return remove(path);
+}
+
+/* ---- objects that libc keeps as files */
+
+enum { OBJECT_PATH = 300 /* no name is longer than a file's */ };
+
+static const char *object_path(char path[OBJECT_PATH], const char *prefix, const char *name) {
+  if (name == NULL) return NULL;
+  snprintf(path, OBJECT_PATH, "/dev/shm/%s%s", prefix, name + strspn(name, "/"));
+  return path;
+}
+
+void tm_number_in_object(const char *name, int flags) {
+  char path[OBJECT_PATH];
+  tm_number_in_name(object_path(path, "", name), flags);
+}
+
+static int shm_unlink_rank(const char *name) {
+  char path[OBJECT_PATH];
+  remove_name(object_path(path, "", name));
+  return shm_unlink(name);
+}
+
+static sem_t *sem_open_rank(const char *name, int flags, ...) {
+  char path[OBJECT_PATH];
+  va_list list;
+  va_start(list, flags);
+  mode_t mode = va_arg(list, mode_t);
+  unsigned value = va_arg(list, unsigned);
+  va_end(list);
+  tm_number_in_name(object_path(path, "sem.", name), flags);
+  return sem_open(name, flags, mode, value);
+}
+
+static int sem_unlink_rank(const char *name) {
+  char path[OBJECT_PATH];
+  remove_name(object_path(path, "sem.", name));
+  return sem_unlink(name);
 }
 
 /* ---- random numbers */
@@ -122,7 +220,7 @@ static void start_from(long seed) {
   static uint32_t reported; /* [atomic] */
   int rank = asking_rank();
   if (rank < 0 || !is_of_number((uint32_t)seed)) return;
-  int first = first_to((uint32_t)seed, rank);
+  int first = first_to((uint32_t)seed, rank, false);
   if (first == rank || mt_or_relaxed(&reported, 1) != 0) return; /* relaxed: a mark alone */
   fprintf(stderr,
           "tmpirun: ranks %d and %d start the same random numbers, from %lu: it is made of the "
@@ -132,6 +230,12 @@ static void start_from(long seed) {
 
 const struct tm_override tm_override_number[] = {
     {"getpid", (tm_any *)getpid_rank},
+    {"unlink", (tm_any *)unlink_rank},
+    {"unlinkat", (tm_any *)unlinkat_rank},
+    {"remove", (tm_any *)remove_rank},
+    {"shm_unlink", (tm_any *)shm_unlink_rank},
+    {"sem_open", (tm_any *)sem_open_rank},
+    {"sem_unlink", (tm_any *)sem_unlink_rank},
     {"tm_seed_given", (tm_any *)start_from},
     {NULL, NULL},
 };
