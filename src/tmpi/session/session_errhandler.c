@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Error handlers of sessions. */
+#include "tmpi/error/code.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/object/session.h"
 
@@ -43,9 +44,13 @@ int PMPI_Session_get_errhandler(MPI_Session handle, MPI_Errhandler *errhandler) 
 
 #pragma weak MPI_Session_call_errhandler = PMPI_Session_call_errhandler
 int PMPI_Session_call_errhandler(MPI_Session handle, int code) {
+  static const char call[] = "MPI_Session_call_errhandler";
   struct tm_session *session;
-  int error = tm_get_session("MPI_Session_call_errhandler", handle, &session);
+  char text[MPI_MAX_ERROR_STRING];
+  int error = tm_get_session(call, handle, &session);
   if (error != MPI_SUCCESS) return error;
-  tm_session_fail(session, "MPI_Session_call_errhandler", code, "called by the program");
+  if (!tm_code_text(code, text))
+    return tm_session_fail(session, call, MPI_ERR_ARG, "the code is no error code");
+  tm_session_fail(session, call, code, text);
   return MPI_SUCCESS;
 }
