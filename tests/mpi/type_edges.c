@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The edges of datatypes: parts that end where their array does, room that is just enough, packing
+ * that fits to the byte, and types that are chosen by size or by digits. One rank. */
+#include <stdint.h>
+#include <string.h>
+
+#include "check.h"
+
+enum { CELLS = 16 };
+
+static int buffer[CELLS], other[CELLS];
+
+/* ---- parts of arrays */
+
+static int subarray(int size, int subsize, int start, int order) {
+  MPI_Datatype type;
+  const int two[] = {2, size}, all[] = {2, subsize}, from[] = {0, start};
+  int code = MPI_Type_create_subarray(2, two, all, from, order, MPI_INT, &type);
+  if (code == MPI_SUCCESS) MPI_Type_free(&type);
+  return code;
+}
+
+static void subarrays(void) {
+  EXPECT(MPI_SUCCESS, subarray(8, 8, 0, MPI_ORDER_C));
+  EXPECT(MPI_SUCCESS, subarray(8, 3, 5, MPI_ORDER_FORTRAN));
+  EXPECT(MPI_SUCCESS, subarray(1, 1, 0, MPI_ORDER_C));
+  EXPECT(MPI_ERR_ARG, subarray(8, 9, 0, MPI_ORDER_C));
+  EXPECT(MPI_ERR_ARG, subarray(8, 3, 6, MPI_ORDER_C));
+  EXPECT(MPI_ERR_ARG, subarray(8, 0, 0, MPI_ORDER_C));
+  EXPECT(MPI_ERR_ARG, subarray(8, 3, -1, MPI_ORDER_C));
+  EXPECT(MPI_ERR_ARG, subarray(0, 0, 0, MPI_ORDER_C));
+  EXPECT(MPI_ERR_ARG, subarray(8, 3, 0, MPI_ORDER_C + MPI_ORDER_FORTRAN));
+}
+
+/* A process's share of `size` elements: the number of its bytes; -1: refused. */
+static int share(int processes, int rank, int size, int kind, int argument) {
+  MPI_Datatype type;
+  int bytes = -1;
+  int code = MPI_Type_create_darray(processes, rank, 1, &size, &kind, &argument, &processes,
+                                    MPI_ORDER_C, MPI_INT, &type);
+  if (code != MPI_SUCCESS) {
+    EXPECT(MPI_ERR_ARG, code);
+    return -1;
+  }
+  MPI_Type_size(type, &bytes);
+  MPI_Type_free(&type);
+  return bytes;
+}
+
+static void shares(void) {
+  const int block = MPI_DISTRIBUTE_BLOCK, cyclic = MPI_DISTRIBUTE_CYCLIC,
+            none = MPI_DISTRIBUTE_NONE, usual = MPI_DISTRIBUTE_DFLT_DARG;
+  CHECK(share(3, 0, 8, block, usual) == 12 && share(3, 2, 8, block, usual) == 8);
+  CHECK(share(3, 0, 8, block, 3) == 12 && share(3, 0, 9, block, 3) == 12);
+  CHECK(share(3, 0, 10, block, 3) == -1); /* one element is left over */
+  CHECK(share(3, 2, 4, block, 2) == 0);   /* none is left */
+  CHECK(share(3, 0, 8, cyclic, usual) == 12 && share(3, 2, 8, cyclic, usual) == 8);
+  CHECK(share(3, 0, 8, cyclic, 2) == 16 && share(3, 1, 8, cyclic, 2) == 8);
+  CHECK(share(2, 1, 7, cyclic, 2) == 12); /* its last block is cut */
+  CHECK(share(1, 0, 8, none, usual) == 32 && share(2, 0, 8, none, usual) == -1);
+  CHECK(share(3, 3, 8, block, usual) == -1 && share(3, -1, 8, block, usual) == -1);
+  CHECK(share(3, 0, 0, block, usual) == -1 && share(3, 0, 8, block, 0) == -1);
+  CHECK(share(3, 0, 8, none - 1, usual) == -1 && share(3, 0, 8, cyclic + 1, usual) == -1);
+}
+
+static int shares_of(int ndims, int processes, int order) {
+  MPI_Datatype type;
+  const int sizes[] = {8}, kinds[] = {MPI_DISTRIBUTE_BLOCK},
+            arguments[] = {MPI_DISTRIBUTE_DFLT_DARG};
+  return MPI_Type_create_darray(2, 0, ndims, sizes, kinds, arguments, &processes, order, MPI_INT,
+                                &type);
+}
+
+static void refused_shares(void) {
+  EXPECT(MPI_ERR_ARG, shares_of(0, 2, MPI_ORDER_C));
+  EXPECT(MPI_ERR_ARG, shares_of(1, 0, MPI_ORDER_C));
+  EXPECT(MPI_ERR_ARG, shares_of(1, 2, MPI_ORDER_C + MPI_ORDER_FORTRAN));
+}
+
+/* ---- how a type was made */
+
+static void contents(void) {
+  const int lengths[] = {1, 2, 3};
+  const MPI_Aint places[] = {0, 16, 32};
+  const MPI_Count wide_lengths[] = {1, 2, 3}, wide_places[] = {0, 16, 32};
+  int integers[8];
+  MPI_Aint addresses[8];
+  MPI_Count counts[8];
+  MPI_Datatype types[2], type, large;
+  MPI_Type_create_hindexed(3, lengths, places, MPI_INT, &type);
+  MPI_Type_create_hindexed_c(3, wide_lengths, wide_places, MPI_INT, &large);
+  EXPECT(MPI_SUCCESS, MPI_Type_get_contents(type, 4, 3, 1, integers, addresses, types));
+  CHECK(integers[0] == 3 && integers[3] == 3 && addresses[2] == 32 && types[0] == MPI_INT);
+  EXPECT(MPI_ERR_ARG, MPI_Type_get_contents(type, 3, 3, 1, integers, addresses, types));
+  EXPECT(MPI_ERR_ARG, MPI_Type_get_contents(type, 4, 2, 1, integers, addresses, types));
+  EXPECT(MPI_ERR_ARG, MPI_Type_get_contents(type, 4, 3, 0, integers, addresses, types));
+  EXPECT(MPI_SUCCESS,
+         MPI_Type_get_contents_c(large, 0, 0, 7, 1, integers, addresses, counts, types));
+  CHECK(counts[0] == 3 && counts[6] == 32);
+  EXPECT(MPI_ERR_ARG,
+         MPI_Type_get_contents_c(large, 0, 0, 6, 1, integers, addresses, counts, types));
+  EXPECT(MPI_ERR_TYPE, MPI_Type_get_contents(large, 8, 8, 2, integers, addresses, types));
+  EXPECT(MPI_ERR_TYPE,
+         MPI_Type_get_envelope(large, &integers[0], &integers[1], &integers[2], &integers[3]));
+  EXPECT(MPI_ERR_TYPE,
+         MPI_Type_get_contents_c(MPI_INT, 8, 8, 8, 2, integers, addresses, counts, types));
+  MPI_Type_free(&type);
+  MPI_Type_free(&large);
+}
+
+/* ---- packing */
+
+static int pack_at(int position, int size, int count, int *after) {
+  *after = position;
+  return MPI_Pack(buffer, count, MPI_INT, other, size, after, MPI_COMM_SELF);
+}
+
+static int unpack_at(int position, int size, int count, int *after) {
+  *after = position;
+  return MPI_Unpack(other, size, after, buffer, count, MPI_INT, MPI_COMM_SELF);
+}
+
+static int pack_external_at(MPI_Aint position, MPI_Aint size, int count, int *after) {
+  int code = MPI_Pack_external("external32", buffer, count, MPI_INT, other, size, &position);
+  *after = (int)position;
+  return code;
+}
+
+static int unpack_external_at(MPI_Aint position, MPI_Aint size, int count, int *after) {
+  int code = MPI_Unpack_external("external32", other, size, &position, buffer, count, MPI_INT);
+  *after = (int)position;
+  return code;
+}
+
+/* What is refused moves no position. */
+static void packing(void) {
+  static const struct {
+    int position, size, count, class, after;
+  } cases[] = {
+      {0, 16, 4, MPI_SUCCESS, 16},       {8, 16, 2, MPI_SUCCESS, 16},
+      {16, 16, 0, MPI_SUCCESS, 16},      {0, 0, 0, MPI_SUCCESS, 0},
+      {0, 15, 4, MPI_ERR_TRUNCATE, 0},   {9, 16, 2, MPI_ERR_TRUNCATE, 9},
+      {17, 16, 0, MPI_ERR_TRUNCATE, 17}, {-1, 16, 1, MPI_ERR_ARG, -1},
+      {0, 16, -1, MPI_ERR_COUNT, 0},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    int position = cases[i].position, size = cases[i].size, count = cases[i].count, after;
+    EXPECT(cases[i].class, pack_at(position, size, count, &after));
+    CHECK(after == cases[i].after);
+    EXPECT(cases[i].class, unpack_at(position, size, count, &after));
+    CHECK(after == cases[i].after);
+    EXPECT(cases[i].class, pack_external_at(position, size, count, &after));
+    CHECK(after == cases[i].after);
+    EXPECT(cases[i].class, unpack_external_at(position, size, count, &after));
+    CHECK(after == cases[i].after);
+  }
+  MPI_Aint place = 0;
+  EXPECT(MPI_ERR_ARG, MPI_Pack_external(NULL, buffer, 1, MPI_INT, other, 16, &place));
+  EXPECT(MPI_ERR_ARG, MPI_Unpack_external("native", other, 16, &place, buffer, 1, MPI_INT));
+}
+
+/* Numbers keep their sign where they are shorter outside. */
+static void external(void) {
+  static const long numbers[] = {0, 1, -1, INT32_MAX, INT32_MIN, 0x01020304, -2};
+  enum { NUMBERS = sizeof numbers / sizeof numbers[0] };
+  unsigned char outside[4 * NUMBERS];
+  long back[NUMBERS];
+  unsigned long unsigned_back;
+  MPI_Aint place = 0;
+  MPI_Pack_external("external32", numbers, NUMBERS, MPI_LONG, outside, sizeof outside, &place);
+  CHECK(place == sizeof outside && outside[4 * 5] == 1 && outside[4 * 5 + 3] == 4);
+  place = 0;
+  MPI_Unpack_external("external32", outside, sizeof outside, &place, back, NUMBERS, MPI_LONG);
+  CHECK(memcmp(back, numbers, sizeof back) == 0);
+  place = 8;
+  MPI_Unpack_external("external32", outside, sizeof outside, &place, &unsigned_back, 1,
+                      MPI_UNSIGNED_LONG);
+  CHECK(unsigned_back == 0xffffffff); /* which has no sign */
+}
+
+/* ---- types that are chosen */
+
+static void by_size(void) {
+  static const struct {
+    int kind, sizes[5];
+    MPI_Datatype types[5];
+  } rows[] = {
+      {MPI_TYPECLASS_INTEGER,
+       {1, 2, 4, 8, 16},
+       {MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4, MPI_INTEGER8, MPI_INTEGER16}},
+      {MPI_TYPECLASS_REAL, {4, 8, 16}, {MPI_REAL4, MPI_REAL8, MPI_REAL16}},
+      {MPI_TYPECLASS_COMPLEX, {8, 16, 32}, {MPI_COMPLEX8, MPI_COMPLEX16, MPI_COMPLEX32}},
+  };
+  MPI_Datatype type;
+  int size;
+  for (int i = 0; i < 3; i++)
+    for (int k = 0; k < 5 && rows[i].sizes[k] > 0; k++) {
+      EXPECT(MPI_SUCCESS, MPI_Type_match_size(rows[i].kind, rows[i].sizes[k], &type));
+      MPI_Type_size(type, &size);
+      CHECK(type == rows[i].types[k] && size == rows[i].sizes[k]);
+    }
+  EXPECT(MPI_ERR_ARG, MPI_Type_match_size(MPI_TYPECLASS_INTEGER, 3, &type));
+  EXPECT(MPI_ERR_ARG, MPI_Type_match_size(MPI_TYPECLASS_REAL, 2, &type));
+  EXPECT(MPI_ERR_ARG, MPI_Type_match_size(MPI_TYPECLASS_COMPLEX, 4, &type));
+  EXPECT(MPI_ERR_ARG, MPI_Type_match_size(99, 4, &type));
+}
+
+static void with_an_index(void) {
+  static const MPI_Datatype rows[][3] = {
+      {MPI_FLOAT, MPI_INT, MPI_FLOAT_INT},
+      {MPI_DOUBLE, MPI_INT, MPI_DOUBLE_INT},
+      {MPI_LONG, MPI_INT, MPI_LONG_INT},
+      {MPI_INT, MPI_INT, MPI_2INT},
+      {MPI_SHORT, MPI_INT, MPI_SHORT_INT},
+      {MPI_LONG_DOUBLE, MPI_INT, MPI_LONG_DOUBLE_INT},
+      {MPI_REAL, MPI_REAL, MPI_2REAL},
+      {MPI_DOUBLE_PRECISION, MPI_DOUBLE_PRECISION, MPI_2DOUBLE_PRECISION},
+      {MPI_INTEGER, MPI_INTEGER, MPI_2INTEGER},
+      {MPI_INT, MPI_LONG, MPI_DATATYPE_NULL},
+      {MPI_REAL, MPI_INT, MPI_DATATYPE_NULL},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    MPI_Datatype pair = MPI_BYTE;
+    EXPECT(MPI_SUCCESS, MPI_Type_get_value_index(rows[i][0], rows[i][1], &pair));
+    CHECK(pair == rows[i][2]);
+  }
+}
+
+static int real_of(int precision, int range) {
+  MPI_Datatype type;
+  int size = 0, code = MPI_Type_create_f90_real(precision, range, &type);
+  if (code != MPI_SUCCESS) EXPECT(MPI_ERR_ARG, code);
+  if (code == MPI_SUCCESS) MPI_Type_size(type, &size);
+  return size;
+}
+
+static int integer_of(int range) {
+  MPI_Datatype type;
+  int size = 0, code = MPI_Type_create_f90_integer(range, &type);
+  if (code != MPI_SUCCESS) EXPECT(MPI_ERR_ARG, code);
+  if (code == MPI_SUCCESS) MPI_Type_size(type, &size);
+  return size;
+}
+
+/* The smallest type that has the digits. */
+static void by_digits(void) {
+  static const int integers[][2] = {{1, 1},  {2, 1},  {3, 2},   {4, 2},   {5, 4}, {9, 4},
+                                    {10, 8}, {18, 8}, {19, 16}, {38, 16}, {39, 0}};
+  const int any = MPI_UNDEFINED;
+  MPI_Datatype one, same, different;
+  for (size_t i = 0; i < sizeof integers / sizeof integers[0]; i++)
+    CHECK(integer_of(integers[i][0]) == integers[i][1]);
+  CHECK(real_of(6, any) == 4 && real_of(7, any) == 8 && real_of(15, any) == 8);
+  CHECK(real_of(16, any) == 16 && real_of(33, any) == 16 && real_of(34, any) == 0);
+  CHECK(real_of(any, 38) == 4 && real_of(any, 39) == 8 && real_of(any, 308) == 8);
+  CHECK(real_of(any, 309) == 16 && real_of(any, 4932) == 16 && real_of(any, 4933) == 0);
+  CHECK(real_of(19, 4931) == 16 && real_of(19, 4932) == 0 && real_of(6, 39) == 8);
+  MPI_Type_create_f90_real(6, 30, &one);
+  MPI_Type_create_f90_real(6, 30, &same);
+  CHECK(one == same);
+  MPI_Type_create_f90_real(6, 31, &different);
+  CHECK(one != different);
+  MPI_Type_create_f90_real(5, 30, &different);
+  CHECK(one != different);
+  MPI_Type_create_f90_complex(6, 30, &different);
+  CHECK(one != different);
+  EXPECT(MPI_ERR_TYPE, MPI_Type_free(&one));
+}
+
+/* ---- names */
+
+static void names(void) {
+  char name[MPI_MAX_OBJECT_NAME + 10], got[MPI_MAX_OBJECT_NAME];
+  int length;
+  MPI_Datatype type;
+  MPI_Type_contiguous(2, MPI_INT, &type);
+  MPI_Type_get_name(type, got, &length);
+  CHECK(length == 0 && got[0] == '\0');
+  memset(name, 'n', sizeof name);
+  name[sizeof name - 1] = '\0';
+  MPI_Type_set_name(type, name); /* it is cut */
+  MPI_Type_get_name(type, got, &length);
+  CHECK(length == MPI_MAX_OBJECT_NAME - 1 && strlen(got) == (size_t)length);
+  MPI_Type_free(&type);
+  MPI_Type_get_name(MPI_DATATYPE_NULL, got, &length);
+  CHECK(strcmp(got, "MPI_DATATYPE_NULL") == 0 && length == 17);
+  MPI_Type_set_name(MPI_INT, "own");
+  MPI_Type_get_name(MPI_INT, got, &length);
+  CHECK(strcmp(got, "own") == 0);
+  MPI_Type_get_name(MPI_FLOAT, got, &length);
+  CHECK(strcmp(got, "MPI_FLOAT") == 0);
+}
+
+int main(int argc, char **argv) {
+  int size;
+  check_start(&argc, &argv, &size);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  subarrays();
+  shares();
+  refused_shares();
+  contents();
+  packing();
+  external();
+  by_size();
+  with_an_index();
+  by_digits();
+  names();
+  MPI_Finalize();
+  return 0;
+}
