@@ -212,6 +212,24 @@ static int find_closed(void) {
   return found;
 }
 
+/* ---- crashes in libraries */
+
+struct frame {
+  const void *caller, *return_address;
+};
+
+/* In libc, of a caller whose frames do not end: they lead back to one that the program has called
+ * before. */
+static void crash_among_wrong_frames(void) {
+  static struct frame frames[2];
+  frames[0] = (struct frame){NULL, (const char *)(uintptr_t)crash_among_wrong_frames + 1};
+  frames[1] = (struct frame){&frames[0], (const void *)16};
+  __asm__ volatile("movq %0, %%rbp\n\tmovq %1, %%rax\n\tjmpq *%%rax"
+                   :
+                   : "r"(&frames[1]), "r"(strlen), "D"(8)
+                   : "rax", "memory");
+}
+
 int main(int argc, char **argv) {
   const char *how = argc > 1 ? argv[1] : "";
   int size, level, rank;
@@ -248,6 +266,9 @@ int main(int argc, char **argv) {
   if (is(how, "odd-abort")) abort_odd_ranks(rank);
   if (is(how, "awaited-abort")) wait_for_aborted(rank);
   if (is(how, "crash") && rank == 1) *(volatile int *)8 = 1;
+  if (is(how, "crash-in-mpi") && rank == 1)
+    MPI_Reduce_local((void *)8, &value, 1, MPI_INT, MPI_SUM);
+  if (is(how, "crash-among-wrong-frames") && rank == 1) crash_among_wrong_frames();
   if (is(how, "no-comm")) MPI_Barrier(MPI_COMM_NULL);
   if (is(how, "bad-rank")) MPI_Send(&value, 1, MPI_INT, size, 0, MPI_COMM_WORLD);
   if (strchr(how, '-') != NULL && rank == 1) send(how);

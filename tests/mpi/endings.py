@@ -210,6 +210,13 @@ class Endings(unittest.TestCase):
     def test_crash_names_the_rank(self):
         self.ends("crash", -11, "rank 1 crashed: SIGSEGV at address 0x8")
 
+    def test_crash_in_a_library(self):
+        """The message is about the call of the program, if frames lead to one."""
+        hint = "where that is a call of MPI, a buffer may be too small"
+        self.ends("crash-in-mpi", -11, "rank 1 crashed: SIGSEGV at address 0x8", hint)
+        result = self.ends("crash-among-wrong-frames", -11, "rank 1 crashed: SIGSEGV at address 0x8")
+        self.assertNotIn(hint, result.stderr)
+
     def test_wrong_argument_names_rank_and_call(self):
         self.ends("bad-rank", 6, "rank [0-3]: MPI_Send on MPI_COMM_WORLD: rank 4 is not one of the 4")
 

@@ -52,6 +52,15 @@ static void put_put(void) {
   free_window();
 }
 
+/* The two that conflict have another access between them, to another cell. */
+static void put_others_put(void) {
+  make_window();
+  if (rank > 1) MPI_Recv(others, 0, MPI_INT, rank - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (rank > 0) MPI_Put(values, 1, MPI_INT, 0, rank == 2 ? 5 : 2, 1, MPI_INT, window);
+  if (rank > 0 && rank + 1 < size) MPI_Send(others, 0, MPI_INT, rank + 1, 0, MPI_COMM_WORLD);
+  free_window();
+}
+
 static void put_get(void) {
   make_window();
   if (rank == 1) MPI_Get(values, 2, MPI_INT, 0, 2, 2, MPI_INT, window);
@@ -417,6 +426,7 @@ static const struct {
     {"missing", missing},
     {"wrong-root", wrong_root},
     {"put-put", put_put},
+    {"put-others-put", put_others_put},
     {"put-get", put_get},
     {"put-without-flush", put_without_flush},
     {"ordered-accesses", ordered_accesses},

@@ -214,6 +214,7 @@ class Checked(Mistakes):
             self.said(run(how), 0, "^$")
         self.found("put-put", r"MPI_Put\(2 MPI_INT, rank 0\) at mistakes.c:\d+ \(put_put\)", "memory of rank 0 on halo that",
                    r"in the same epoch \(a fence, flush or unlock", "has found 1 mistake\n")
+        self.found("put-others-put", r"rank 3: MPI_Put\(.* of rank 1 writes", "has found 1 mistake\n")
         self.found("put-get", r"MPI_Get\(.*reads", r"MPI_Accumulate\(.*updates", "has found 1 mistake\n")
         self.found("put-without-flush", r"rank 2: MPI_Get\(.*MPI_Put\(.*of rank 1 writes", "has found 1 mistake\n")
         self.said(run("ordered-accesses", "--check=strict"), 0, "^$")
