@@ -22,6 +22,7 @@ LEFT_OUT = {
     "environment": "wants all ranks on one node",
     "files": "ranks of one process have names with its number",
     "intake": "is for two ranks",
+    "inter_errors": "is for three ranks",
     "interrupted": "handlers of ranks of one process",
     "launched": "what a launcher tells the ranks of one node",
     "libc": "what ranks of one process have of their own",
@@ -31,6 +32,7 @@ LEFT_OUT = {
     "signals": "signals among ranks of one process",
     "spawn": "MPI_Comm_spawn() is refused over nodes",
     "timers": "timers of ranks of one process",
+    "window_edges": "is for three ranks",
     "window_errors": "has windows of memory that ranks of one node share"}
 ROW = re.compile(r"^    (\w+)\.(?:c|cpp):(\d+)\)?$", re.M)
 
