@@ -245,6 +245,26 @@ class Objects(Opening):
             static void *work(void *a) { pthread_barrier_wait(&barrier); of_thread = call(); return a; }
             """)
 
+    def test_thread_locals_of_several_objects(self):
+        """Each object has a place of its own for them, also behind one that has none."""
+        for name, number in ("first", 7), ("none", None), ("second", 8):
+            variable = f"__thread int local[64] = {{[63] = {number}}}; int *where(void) {{ return local; }}" if number else "int data;"
+            self.build(f"{name}.so", variable, "-shared")
+        self.works(f"""
+            int *(*where[2])(void);
+            for (int i = 0; i < 3; i++) {{
+              void *plug = dlopen((const char *[]){{"{self.folder}/first.so", "{self.folder}/none.so", "{self.folder}/second.so"}}[i], RTLD_NOW);
+              CHECK(plug != NULL);
+              if (i != 1) where[i / 2] = dlsym(plug, "where");
+            }}
+            for (int i = 0; i < 2; i++) {{
+              CHECK(where[i]()[63] == 7 + i && where[i]()[0] == 0);
+              for (int k = 0; k < 64; k++) where[i]()[k] = 100 * rank + i;
+            }}
+            MPI_Barrier(MPI_COMM_WORLD);
+            for (int i = 0; i < 2; i++)
+              for (int k = 0; k < 64; k++) CHECK(where[i]()[k] == 100 * rank + i);""")
+
     def test_exceptions_of_cxx(self):
         self.build("plug.so", """extern "C" int call(int x) { try { throw x; } catch (int y) { return y; } }""", "-shared",
                    by="tmpicxx", language="c++")

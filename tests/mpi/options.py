@@ -103,6 +103,34 @@ class Options(unittest.TestCase):
         result = subprocess.run([TMPIRUN, "-genv", "A"], capture_output=True, text=True, check=False)
         self.assertEqual((result.returncode, result.stderr), (2, "tmpirun: -genv: 2 words must follow (tmpirun --help)\n"))
 
+    def test_each_option_of_other_launchers(self):
+        """With one hyphen and with two, each has as many words as there; a letter has one hyphen."""
+        without = """oversubscribe nooversubscribe no-oversubscribe use-hwthread-cpus allow-run-as-root report-bindings display-map
+            display-allocation bind-to-core bind-to-socket bind-to-none bycore bysocket byslot bynode nolocal genvall envall
+            enable-recovery disable-recovery localhost disable-hostname-propagation q quiet v verbose merge-stderr-to-stdout
+            disable-auto-cleanup"""
+        one = """bind-to map-by rank-by npernode npersocket N ppn perhost membind cpu-set cpu-list launcher rmk iface usize order-nodes
+            personality stdin prefix display topolib s max-restarts"""
+        two = "mca gmca pmca prtemca pmixmca omca tune genv env"
+        refused = {0: "genvnone envnone xterm debug tv gdb preload-binary preload-files",
+                   1: "genvlist envlist configfile app errfile-pattern gpus-per-proc gpu-subdevs-per-proc"}
+        printed = ["/bin/echo", "ran"]
+        for names, words in ((without, []), (one, ["word"]), (two, ["NAME", "word"])):
+            for name in names.split():
+                for hyphens in ("-", "--"):
+                    with self.subTest(hyphens + name):
+                        result = subprocess.run([TMPIRUN, hyphens + name, *words, *printed], capture_output=True, text=True, check=False)
+                        if len(name) == 1 and hyphens == "--":
+                            self.assertEqual(result.returncode, 2, result)
+                        else:
+                            self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "ran\n", ""), result)
+        for count, names in refused.items():
+            for name in names.split():
+                with self.subTest(name):
+                    result = subprocess.run([TMPIRUN, f"-{name}", *["word"] * count, *printed], capture_output=True, text=True, check=False)
+                    self.assertEqual((result.returncode, result.stdout), (2, ""), result)
+                    self.assertRegex(result.stderr, rf"^tmpirun: -{name}: refused: no option of tmpirun \(.+\)\n$")
+
     def test_hosts_that_make_no_job(self):
         for line, status, why in (("-n 4 --hosts 192.0.2.1,192.0.2.1:8", 2, "'192.0.2.1': this machine is named twice"),
                                   ("-n 4 -H 192.0.2.1,localhost,127.0.0.1", 2, "named twice"),
@@ -123,7 +151,10 @@ class Options(unittest.TestCase):
             script = pathlib.Path(folder, "prterun")
             script.write_text('#!/bin/sh\nprintf "%s\\n" "$PRTE_ALLOW_RUN_AS_ROOT" "$@"\n', encoding="ascii")
             script.chmod(0o755)
-            variables = {"PATH": folder, "LANG": "C", "MLTP_STATS": "0", "HOME": "/root", "PMIX_MCA_x": "1", "BASH_FUNC_f%%": "() {"}
+            stay = {"HOME", "HOSTNAME", "LOGNAME", "OLDPWD", "PWD", "SHLVL", "TMPDIR", "USER", "XAUTHORITY", "_", "DISPLAY", "BASH_FUNC_f%%",
+                    "a.b", *(f"{start}_x" for start in ("OMPI", "ORTE", "PMIX", "PRTE", "SLURM", "SSH", "XDG"))}
+            travel = {"LANG", "MLTP_STATS", "HOMES", "__", "x_USER", "OMPI", "xSSH_", "a9_Z"}
+            variables = {"PATH": folder, **dict.fromkeys(stay | travel, "C")}
             line = ["-n", "4", "--hosts", "192.0.2.1,192.0.2.2:3", "--wait=spin:2", PROGRAM, "a word"]
             result = subprocess.run([TMPIRUN, *line], capture_output=True, text=True, check=False, env=variables)
             self.assertEqual((result.returncode, result.stderr), (0, ""), result)
@@ -134,8 +165,8 @@ class Options(unittest.TestCase):
             self.assertEqual(words[-len(again):], again)
             exported = words[4:-len(again)]
             self.assertEqual(set(exported[::2]), {"-x"})
-            self.assertLessEqual({"PATH", "LANG", "MLTP_STATS"}, set(exported[1::2]))
-            self.assertFalse({"HOME", "PMIX_MCA_x", "BASH_FUNC_f%%", "PWD"} & set(exported[1::2]))
+            self.assertLessEqual({"PATH", *travel}, set(exported[1::2]))
+            self.assertFalse(stay & set(exported[1::2]))
             script.write_text("#!/no/such/shell\n", encoding="ascii")
             result = subprocess.run([TMPIRUN, *line], capture_output=True, text=True, check=False, env=variables)
             self.assertEqual(result.returncode, 1, result)
@@ -183,10 +214,23 @@ class Options(unittest.TestCase):
         self.assertIn("--check=lenient: bad value (strict, or none)", result.stderr)
 
     def test_wrong_numbers(self):
-        for option in ("--wait=spin:0", "--wait=spin:", "--vps=0", "--seed=x", "--stack=-1", "--timeout=0", "--timeout=1s"):
-            result = run(option)
-            self.assertEqual(result.returncode, 2, option)
-            self.assertRegex(result.stderr, re.escape(option.partition("=")[0]) + ": '.*' is no number from")
+        """The least and the greatest number of each option are right, and no others beside them."""
+        for option, least, most in (("-n", 1, 1000000), ("--wait=spin:", 1, 1000000), ("--vps=", 1, 1024), ("--seed=", 1, 2**63 - 1),
+                                    ("--stack=", 1, 1 << 20), ("--timeout=", 1, 1 << 30), ("--spare=", 0, 1000000),
+                                    ("--communicators=", 2, 2**31 - 1)):
+            for number in (least - 1, most + 1, "x", "", f"{least}s", 2**64 + least):
+                with self.subTest(f"{option}{number}"):
+                    result = subprocess.run([TMPIRUN, f"{option}{number}", PROGRAM], capture_output=True, text=True, check=False)
+                    if (option, number) == ("-n", ""):
+                        continue  # the next word is the number
+                    self.assertEqual(result.returncode, 2, result)
+                    name = option.partition("=")[0]
+                    self.assertRegex(result.stderr, rf"{name}: '.*' is no number from {least} to {most}\n")
+            for number in (least, most):
+                with self.subTest(f"{option}{number}"):  # the program is what is wrong
+                    result = subprocess.run([TMPIRUN, f"{option}{number}", "/no/such/program"], capture_output=True, text=True, check=False)
+                    self.assertEqual(result.returncode, 1, result)
+                    self.assertIn("cannot run '/no/such/program'", result.stderr)
 
 
 if __name__ == "__main__":
