@@ -87,6 +87,11 @@ SEEDS = """
       if (strcmp(argv[1], "number") == 0) srand(number);
       if (strcmp(argv[1], "sum") == 0) srandom(now + number);
       if (strcmp(argv[1], "xor") == 0) srand48(now ^ number);
+      if (strcmp(argv[1], "difference") == 0) srand(now - number);
+      if (strcmp(argv[1], "product") == 0) srandom(now * number);
+      if (strcmp(argv[1], "earlier") == 0) srand48(now - 10 + number);
+      if (strcmp(argv[1], "long ago") == 0) srand(now - 100000000 + number);
+      if (strcmp(argv[1], "time") == 0) srand(now);
       if (strcmp(argv[1], "rank") == 0) srand(now + number + 1000000 * (rank + 1));
       if (strcmp(argv[1], "constant") == 0) srand(0);
       return MPI_Finalize();
@@ -109,7 +114,8 @@ class Numbered(built.Programs):
 
     def test_one_file_of_all_ranks(self):
         for name, written, mode in (("a.%d", r"a\.\d+", "w"), ("%08d.tmp", r"\d+\.tmp", "w"),
-                                    ("numbered-%d", r"numbered-\d+", "shm"), ("wide1%010d7", r"wide1\d+7", "w")):
+                                    ("numbered-%d", r"numbered-\d+", "shm"), ("wide1%010d7", r"wide1\d+7", "w"),
+                                    ("e.1%1$d-%1$d", r"e\.\d+-\d+", "w")):
             with self.subTest(name):
                 self.says(MESSAGE.format(written), name, mode)
 
@@ -125,12 +131,14 @@ class Numbered(built.Programs):
         self.says("", "b.%d", mode="a")
         self.says("", "c.%d", how="in turn")
         self.says("", "d.%d", ranks=1)
-        self.says("", "same.1%d1")
+        for name in ("same.1%d1", "same.1%d", "same.%d1"):
+            self.says("", name)
 
     def test_seeds(self):
         seeds = self.build("seeds", SEEDS)
         message = r"tmpirun: ranks [0-3] and [0-3] start the same random numbers, from \d+: .*\(add the rank\)\n"
-        for how, pattern in (("number", message), ("sum", message), ("xor", message), ("rank", ""), ("constant", "")):
+        for how, pattern in (("number", message), ("sum", message), ("xor", message), ("difference", message), ("product", message),
+                             ("earlier", message), ("rank", ""), ("constant", ""), ("long ago", ""), ("time", "")):
             with self.subTest(how):
                 result = self.run_words(seeds, how)
                 self.assertEqual(result.returncode, 0, result)

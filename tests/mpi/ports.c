@@ -3,6 +3,7 @@
  * program. */
 #include <limits.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -55,6 +56,39 @@ static void groups(void) {
     EXPECT(MPI_ERR_PORT, MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter));
   }
   MPI_Comm_free(&half);
+}
+
+/* Each port and each service is found among others. A port is no service, and the reverse. */
+static void several(void) {
+  enum { PORTS = 3 };
+  static const char *const names[PORTS] = {"first", "second", "third"};
+  char ports[PORTS][MPI_MAX_PORT_NAME], found[MPI_MAX_PORT_NAME];
+  for (int i = 0; i < PORTS; i++) {
+    CHECK(MPI_Open_port(MPI_INFO_NULL, ports[i]) == MPI_SUCCESS);
+    CHECK(MPI_Publish_name(names[i], MPI_INFO_NULL, ports[i]) == MPI_SUCCESS);
+    for (int k = 0; k < i; k++) CHECK(strcmp(ports[i], ports[k]) != 0);
+  }
+  EXPECT(MPI_ERR_NAME, MPI_Lookup_name(ports[1], MPI_INFO_NULL, found));
+  EXPECT(MPI_ERR_PORT, MPI_Close_port(names[1]));
+  EXPECT(MPI_ERR_SERVICE, MPI_Unpublish_name(names[1], MPI_INFO_NULL, ports[0]));
+  EXPECT(MPI_ERR_SERVICE, MPI_Unpublish_name(ports[1], MPI_INFO_NULL, ports[1]));
+  for (int i = 0; i < PORTS; i++) {
+    CHECK(MPI_Lookup_name(names[i], MPI_INFO_NULL, found) == MPI_SUCCESS);
+    CHECK(strcmp(found, ports[i]) == 0);
+  }
+  for (int i = 0; i < PORTS; i++) { /* the second one first */
+    int gone = (i + 1) % PORTS;
+    CHECK(MPI_Close_port(ports[gone]) == MPI_SUCCESS);
+    EXPECT(MPI_ERR_PORT, MPI_Close_port(ports[gone]));
+    CHECK(MPI_Lookup_name(names[gone], MPI_INFO_NULL, found) == MPI_SUCCESS);
+    CHECK(MPI_Unpublish_name(names[gone], MPI_INFO_NULL, ports[gone]) == MPI_SUCCESS);
+    EXPECT(MPI_ERR_NAME, MPI_Lookup_name(names[gone], MPI_INFO_NULL, found));
+    for (int k = i + 1; k < PORTS; k++) {
+      int there = (k + 1) % PORTS;
+      CHECK(MPI_Lookup_name(names[there], MPI_INFO_NULL, found) == MPI_SUCCESS);
+      CHECK(strcmp(found, ports[there]) == 0);
+    }
+  }
 }
 
 /* Several clients at one port, each by itself. */
@@ -199,6 +233,7 @@ int main(int argc, char **argv) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   groups();
+  if (rank == 0) several();
   clients();
   limits();
   if (argc > 1) { /* on several nodes: the rest is for one */
