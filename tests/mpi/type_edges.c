@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The edges of datatypes: parts that end where their array does, room that is just enough, packing
- * that fits to the byte, and types that are chosen by size or by digits. One rank. */
+ * that fits to the byte. One rank. */
 #include <stdint.h>
 #include <string.h>
 
@@ -178,95 +178,6 @@ static void external(void) {
   CHECK(unsigned_back == 0xffffffff); /* which has no sign */
 }
 
-/* ---- types that are chosen */
-
-static void by_size(void) {
-  static const struct {
-    int kind, sizes[5];
-    MPI_Datatype types[5];
-  } rows[] = {
-      {MPI_TYPECLASS_INTEGER,
-       {1, 2, 4, 8, 16},
-       {MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4, MPI_INTEGER8, MPI_INTEGER16}},
-      {MPI_TYPECLASS_REAL, {4, 8, 16}, {MPI_REAL4, MPI_REAL8, MPI_REAL16}},
-      {MPI_TYPECLASS_COMPLEX, {8, 16, 32}, {MPI_COMPLEX8, MPI_COMPLEX16, MPI_COMPLEX32}},
-  };
-  MPI_Datatype type;
-  int size;
-  for (int i = 0; i < 3; i++)
-    for (int k = 0; k < 5 && rows[i].sizes[k] > 0; k++) {
-      EXPECT(MPI_SUCCESS, MPI_Type_match_size(rows[i].kind, rows[i].sizes[k], &type));
-      MPI_Type_size(type, &size);
-      CHECK(type == rows[i].types[k] && size == rows[i].sizes[k]);
-    }
-  EXPECT(MPI_ERR_ARG, MPI_Type_match_size(MPI_TYPECLASS_INTEGER, 3, &type));
-  EXPECT(MPI_ERR_ARG, MPI_Type_match_size(MPI_TYPECLASS_REAL, 2, &type));
-  EXPECT(MPI_ERR_ARG, MPI_Type_match_size(MPI_TYPECLASS_COMPLEX, 4, &type));
-  EXPECT(MPI_ERR_ARG, MPI_Type_match_size(99, 4, &type));
-}
-
-static void with_an_index(void) {
-  static const MPI_Datatype rows[][3] = {
-      {MPI_FLOAT, MPI_INT, MPI_FLOAT_INT},
-      {MPI_DOUBLE, MPI_INT, MPI_DOUBLE_INT},
-      {MPI_LONG, MPI_INT, MPI_LONG_INT},
-      {MPI_INT, MPI_INT, MPI_2INT},
-      {MPI_SHORT, MPI_INT, MPI_SHORT_INT},
-      {MPI_LONG_DOUBLE, MPI_INT, MPI_LONG_DOUBLE_INT},
-      {MPI_REAL, MPI_REAL, MPI_2REAL},
-      {MPI_DOUBLE_PRECISION, MPI_DOUBLE_PRECISION, MPI_2DOUBLE_PRECISION},
-      {MPI_INTEGER, MPI_INTEGER, MPI_2INTEGER},
-      {MPI_INT, MPI_LONG, MPI_DATATYPE_NULL},
-      {MPI_REAL, MPI_INT, MPI_DATATYPE_NULL},
-  };
-  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-    MPI_Datatype pair = MPI_BYTE;
-    EXPECT(MPI_SUCCESS, MPI_Type_get_value_index(rows[i][0], rows[i][1], &pair));
-    CHECK(pair == rows[i][2]);
-  }
-}
-
-static int real_of(int precision, int range) {
-  MPI_Datatype type;
-  int size = 0, code = MPI_Type_create_f90_real(precision, range, &type);
-  if (code != MPI_SUCCESS) EXPECT(MPI_ERR_ARG, code);
-  if (code == MPI_SUCCESS) MPI_Type_size(type, &size);
-  return size;
-}
-
-static int integer_of(int range) {
-  MPI_Datatype type;
-  int size = 0, code = MPI_Type_create_f90_integer(range, &type);
-  if (code != MPI_SUCCESS) EXPECT(MPI_ERR_ARG, code);
-  if (code == MPI_SUCCESS) MPI_Type_size(type, &size);
-  return size;
-}
-
-/* The smallest type that has the digits. */
-static void by_digits(void) {
-  static const int integers[][2] = {{1, 1},  {2, 1},  {3, 2},   {4, 2},   {5, 4}, {9, 4},
-                                    {10, 8}, {18, 8}, {19, 16}, {38, 16}, {39, 0}};
-  const int any = MPI_UNDEFINED;
-  MPI_Datatype one, same, different;
-  for (size_t i = 0; i < sizeof integers / sizeof integers[0]; i++)
-    CHECK(integer_of(integers[i][0]) == integers[i][1]);
-  CHECK(real_of(6, any) == 4 && real_of(7, any) == 8 && real_of(15, any) == 8);
-  CHECK(real_of(16, any) == 16 && real_of(33, any) == 16 && real_of(34, any) == 0);
-  CHECK(real_of(any, 38) == 4 && real_of(any, 39) == 8 && real_of(any, 308) == 8);
-  CHECK(real_of(any, 309) == 16 && real_of(any, 4932) == 16 && real_of(any, 4933) == 0);
-  CHECK(real_of(19, 4931) == 16 && real_of(19, 4932) == 0 && real_of(6, 39) == 8);
-  MPI_Type_create_f90_real(6, 30, &one);
-  MPI_Type_create_f90_real(6, 30, &same);
-  CHECK(one == same);
-  MPI_Type_create_f90_real(6, 31, &different);
-  CHECK(one != different);
-  MPI_Type_create_f90_real(5, 30, &different);
-  CHECK(one != different);
-  MPI_Type_create_f90_complex(6, 30, &different);
-  CHECK(one != different);
-  EXPECT(MPI_ERR_TYPE, MPI_Type_free(&one));
-}
-
 /* ---- names */
 
 static void names(void) {
@@ -302,9 +213,6 @@ int main(int argc, char **argv) {
   contents();
   packing();
   external();
-  by_size();
-  with_an_index();
-  by_digits();
   names();
   MPI_Finalize();
   return 0;

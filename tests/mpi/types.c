@@ -283,12 +283,22 @@ static void found_by_size(void) {
       {MPI_DOUBLE_PRECISION, MPI_DOUBLE_PRECISION, MPI_2DOUBLE_PRECISION},
       {MPI_INTEGER, MPI_INTEGER, MPI_2INTEGER},
       {MPI_INT, MPI_REAL, MPI_DATATYPE_NULL},
+      {MPI_INT, MPI_LONG, MPI_DATATYPE_NULL},
+      {MPI_REAL, MPI_INT, MPI_DATATYPE_NULL},
   };
   MPI_Datatype type;
+  int size;
   for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
     MPI_Type_match_size(table[i].typeclass, table[i].size, &type);
-    CHECK(type == table[i].type);
+    MPI_Type_size(type, &size);
+    CHECK(type == table[i].type && size == table[i].size);
   }
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  EXPECT(MPI_ERR_ARG, MPI_Type_match_size(MPI_TYPECLASS_INTEGER, 3, &type));
+  EXPECT(MPI_ERR_ARG, MPI_Type_match_size(MPI_TYPECLASS_REAL, 2, &type));
+  EXPECT(MPI_ERR_ARG, MPI_Type_match_size(MPI_TYPECLASS_COMPLEX, 4, &type));
+  EXPECT(MPI_ERR_ARG, MPI_Type_match_size(99, 4, &type));
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
   for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
     MPI_Type_get_value_index(pairs[i][0], pairs[i][1], &type);
     CHECK(type == pairs[i][2]);
@@ -317,7 +327,17 @@ static void found_by_digits(void) {
                {5, 5000, 0},
                {6, MPI_UNDEFINED, 4},
                {MPI_UNDEFINED, 38, 4},
-               {MPI_UNDEFINED, 39, 8}};
+               {MPI_UNDEFINED, 39, 8},
+               {MPI_UNDEFINED, 308, 8},
+               {MPI_UNDEFINED, 309, 16},
+               {MPI_UNDEFINED, 4932, 16},
+               {MPI_UNDEFINED, 4933, 0},
+               {7, MPI_UNDEFINED, 8},
+               {15, MPI_UNDEFINED, 8},
+               {16, MPI_UNDEFINED, 16},
+               {33, MPI_UNDEFINED, 16},
+               {34, MPI_UNDEFINED, 0},
+               {19, 4932, 0}};
   MPI_Datatype type, again;
   int size, digits[2], counts[3], combiner;
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -351,6 +371,18 @@ static void found_by_digits(void) {
     MPI_Type_get_contents(again, 2, 0, 0, digits, NULL, NULL);
     CHECK(digits[0] == reals[i].digits && digits[1] == reals[i].exponent);
   }
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
+static void digits_differ(void) {
+  MPI_Datatype one, other;
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Type_create_f90_real(6, 30, &one);
+  MPI_Type_create_f90_real(6, 31, &other);
+  CHECK(one != other);
+  MPI_Type_create_f90_real(5, 30, &other);
+  CHECK(one != other);
+  EXPECT(MPI_ERR_TYPE, MPI_Type_free(&one));
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
@@ -428,6 +460,7 @@ int main(int argc, char **argv) {
   named();
   found_by_size();
   found_by_digits();
+  digits_differ();
   digits_end();
   packed_to_the_end();
   MPI_Finalize();
