@@ -32,7 +32,7 @@ static int wait_in_lot(struct gt_thread *me, pthread_barrier_t *b) {
 
 /* The waiters in the lot have arrived. */
 GT_EXPORT int pthread_barrier_wait(pthread_barrier_t *b) {
-  struct gt_thread *me = gt_enter();
+  struct gt_thread *me = gt_enter_again();
   if (me == NULL) return gt_next.barrier_wait(b);
   gt_point(me, "pthread_barrier_wait");
   me->at = __builtin_return_address(0);
@@ -103,7 +103,7 @@ GT_EXPORT int pthread_once(pthread_once_t *control, void (*routine)(void)) {
     report_acquired(control);
     return 0;
   }
-  struct gt_thread *me = gt_enter();
+  struct gt_thread *me = gt_enter_again();
   if (me == NULL) return gt_next.once(control, routine);
   gt_point(me, "pthread_once");
   me->at = __builtin_return_address(0);

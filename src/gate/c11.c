@@ -56,7 +56,7 @@ GT_EXPORT int thrd_sleep(const struct timespec *time, struct timespec *left) {
 /* ---- threads: libc keeps the result of an int function in the same place */
 
 GT_EXPORT int thrd_create(thrd_t *thread, thrd_start_t func, void *arg) {
-  struct gt_thread *me = gt_enter();
+  struct gt_thread *me = gt_enter_again();
   if (me == NULL) return gt_next.create_c11(thread, func, arg);
   return as_c11(gt_create(me, thread, NULL, &(struct gt_start){.c11 = func, .arg = arg}));
 }

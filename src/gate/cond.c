@@ -20,7 +20,7 @@ static int wait_shared(struct gt_thread *me, pthread_cond_t *c, pthread_mutex_t 
 }
 
 int gt_cond_wait(pthread_cond_t *c, pthread_mutex_t *m, const struct gt_limit *limit) {
-  struct gt_thread *me = gt_enter();
+  struct gt_thread *me = gt_enter_again();
   if (me == NULL) return wait_in_libc(c, m, limit);
   if (gt_bad_time(limit->until)) return EINVAL;
   pthread_testcancel();
@@ -45,7 +45,7 @@ int gt_cond_wait(pthread_cond_t *c, pthread_mutex_t *m, const struct gt_limit *l
 }
 
 int gt_cond_wake(pthread_cond_t *c, int most) {
-  struct gt_thread *me = gt_enter();
+  struct gt_thread *me = gt_enter_again();
   const char *call = most == 1 ? "pthread_cond_signal" : "pthread_cond_broadcast";
   if (me == NULL || gt_cond_is_shared(c))
     return most == 1 ? gt_next.cond_signal(c) : gt_next.cond_broadcast(c);

@@ -157,6 +157,18 @@ static inline struct gt_thread *gt_enter(void) {
   return mt_likely(mt_load_relaxed(&me->open) != 0) ? me : gt_enter_slow();
 }
 
+/** The same for functions that no signal handler may call. If a thread that is in a call that waits
+ * comes here, a handler has left that call by siglongjmp(), or as some runtimes of languages do
+ * without it. The thread gets a permit again: it would wait in libc, and wake threads there that
+ * wait in the lot. If it is in a handler after all, its call has a permit. */
+struct gt_thread *gt_enter_again_slow(void);
+
+static inline struct gt_thread *gt_enter_again(void) {
+  struct gt_thread *me = &gt_me;
+  /* relaxed: as in gt_enter() */
+  return mt_likely(mt_load_relaxed(&me->open) != 0) ? me : gt_enter_again_slow();
+}
+
 /** @return whether the calling thread has been caught, and is back in the program. */
 static inline bool gt_is_back(const struct gt_thread *me) {
   return mt_load_relaxed(&me->state) == GT_CAUGHT && !me->locked; /* relaxed: behind GT-21 */

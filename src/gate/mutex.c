@@ -83,7 +83,7 @@ int gt_mutex_lock_busy(struct gt_thread *me, pthread_mutex_t *m, const struct gt
 static const struct gt_limit forever;
 
 static __attribute__((noinline)) int lock_slowly(pthread_mutex_t *m, const void *at) {
-  struct gt_thread *me = gt_enter();
+  struct gt_thread *me = gt_enter_again();
   if (mt_unlikely(me == NULL)) return gt_next.mutex_lock(m);
   gt_point(me, "pthread_mutex_lock");
   me->at = at;
@@ -96,7 +96,7 @@ GT_EXPORT int pthread_mutex_lock(pthread_mutex_t *m) {
 }
 
 GT_EXPORT int pthread_mutex_trylock(pthread_mutex_t *m) {
-  struct gt_thread *me = gt_enter();
+  struct gt_thread *me = gt_enter_again();
   if (mt_unlikely(me == NULL)) return gt_next.mutex_trylock(m);
   gt_point(me, "pthread_mutex_trylock");
   return mt_likely(gt_quick_lock(me->tid, m)) ? 0 : gt_next.mutex_trylock(m);
@@ -104,7 +104,7 @@ GT_EXPORT int pthread_mutex_trylock(pthread_mutex_t *m) {
 
 GT_EXPORT int pthread_mutex_timedlock(pthread_mutex_t *restrict m,
                                       const struct timespec *restrict until) {
-  struct gt_thread *me = gt_enter();
+  struct gt_thread *me = gt_enter_again();
   if (me == NULL) return gt_next.mutex_timedlock(m, until);
   gt_point(me, "pthread_mutex_timedlock");
   me->at = __builtin_return_address(0);
@@ -113,7 +113,7 @@ GT_EXPORT int pthread_mutex_timedlock(pthread_mutex_t *restrict m,
 
 GT_EXPORT int pthread_mutex_clocklock(pthread_mutex_t *restrict m, clockid_t clock,
                                       const struct timespec *restrict until) {
-  struct gt_thread *me = gt_enter();
+  struct gt_thread *me = gt_enter_again();
   if (me == NULL || (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC))
     return gt_next.mutex_clocklock(m, clock, until);
   gt_point(me, "pthread_mutex_clocklock");
@@ -130,7 +130,7 @@ int gt_mutex_unlock(struct gt_thread *me, pthread_mutex_t *m) {
 
 /* The gate is entered first: the mutex may be gone once it is unlocked. */
 static __attribute__((noinline)) int unlock_slowly(pthread_mutex_t *m) {
-  struct gt_thread *me = gt_enter();
+  struct gt_thread *me = gt_enter_again();
   if (mt_unlikely(me == NULL)) return gt_next.mutex_unlock(m);
   int error = gt_mutex_unlock(me, m);
   gt_wake(me, m, 1);
@@ -161,7 +161,7 @@ GT_EXPORT int pthread_mutex_unlock(pthread_mutex_t *m) {
 static int try_spin(void *lock) { return gt_next.spin_trylock(lock); }
 
 GT_EXPORT int pthread_spin_lock(pthread_spinlock_t *lock) {
-  struct gt_thread *me = gt_enter();
+  struct gt_thread *me = gt_enter_again();
   if (me == NULL) return gt_next.spin_lock(lock);
   gt_point(me, "pthread_spin_lock");
   me->at = __builtin_return_address(0);
@@ -174,13 +174,13 @@ GT_EXPORT int pthread_spin_lock(pthread_spinlock_t *lock) {
 }
 
 GT_EXPORT int pthread_spin_trylock(pthread_spinlock_t *lock) {
-  struct gt_thread *me = gt_enter();
+  struct gt_thread *me = gt_enter_again();
   if (me != NULL) gt_point(me, "pthread_spin_trylock");
   return gt_next.spin_trylock(lock);
 }
 
 GT_EXPORT int pthread_spin_unlock(pthread_spinlock_t *lock) {
-  struct gt_thread *me = gt_enter();
+  struct gt_thread *me = gt_enter_again();
   int error = gt_next.spin_unlock(lock);
   if (me == NULL) return error;
   mt_fence_full(); /* GT-6 full fence: libc's is a plain store, as GT-2; pairs GT-1 */

@@ -22,7 +22,7 @@ static int try_read_behind_writers(void *lock) {
 }
 
 static int lock_rwlock(pthread_rwlock_t *l, bool write, const struct gt_limit *limit) {
-  struct gt_thread *me = gt_enter();
+  struct gt_thread *me = gt_enter_again();
   if (me == NULL) return lock_in_libc(l, write, limit);
   gt_point(me, write ? "pthread_rwlock_wrlock" : "pthread_rwlock_rdlock");
   bool behind = !write && gt_rwlock_prefers_writers(l) && gt_has_waiters(l);
@@ -80,20 +80,20 @@ GT_EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t *restrict l, clockid_t
 }
 
 GT_EXPORT int pthread_rwlock_tryrdlock(pthread_rwlock_t *l) {
-  struct gt_thread *me = gt_enter();
+  struct gt_thread *me = gt_enter_again();
   if (me != NULL) gt_point(me, "pthread_rwlock_tryrdlock");
   return gt_next.tryrdlock(l);
 }
 
 GT_EXPORT int pthread_rwlock_trywrlock(pthread_rwlock_t *l) {
-  struct gt_thread *me = gt_enter();
+  struct gt_thread *me = gt_enter_again();
   if (me != NULL) gt_point(me, "pthread_rwlock_trywrlock");
   return gt_next.trywrlock(l);
 }
 
 /* All waiters try: which of them succeed is libc's decision. */
 GT_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *l) {
-  struct gt_thread *me = gt_enter();
+  struct gt_thread *me = gt_enter_again();
   int error = gt_next.rwlock_unlock(l);
   if (me == NULL) return error;
   gt_wake(me, l, INT_MAX);

@@ -30,7 +30,7 @@ static int wait_for_post(struct gt_thread *me, sem_t *sem, const struct gt_limit
 }
 
 static int wait_sem(sem_t *sem, const struct gt_limit *limit) {
-  struct gt_thread *me = gt_enter();
+  struct gt_thread *me = gt_enter_again();
   if (mt_unlikely(me == NULL)) return wait_in_libc(sem, limit);
   pthread_testcancel();
   gt_point(me, "sem_wait");
@@ -68,7 +68,7 @@ GT_EXPORT int sem_clockwait(sem_t *restrict sem, clockid_t clock,
 }
 
 GT_EXPORT int sem_trywait(sem_t *sem) {
-  struct gt_thread *me = gt_enter();
+  struct gt_thread *me = gt_enter_again();
   if (me != NULL) gt_point(me, "sem_trywait");
   if (mt_likely(me != NULL && gt_quick_sem_wait(sem))) return 0;
   return gt_next.sem_trywait(sem);

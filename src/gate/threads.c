@@ -249,6 +249,13 @@ struct gt_thread *gt_enter_slow(void) {
   return me;
 }
 
+struct gt_thread *gt_enter_again_slow(void) {
+  struct gt_thread *me = gt_enter_slow();
+  if (me != NULL || !is_on || gt_me.locked || gt_me.state != GT_CALL) return me;
+  gt_return(&gt_me);
+  return &gt_me;
+}
+
 /* Where the first thread enters the program. No header declares it. */
 int __libc_start_main(int (*)(int, char **, char **), int, char **, void (*)(void), void (*)(void),
                       void (*)(void), void *);
@@ -296,7 +303,7 @@ int gt_create(struct gt_thread *me, pthread_t *thread, const pthread_attr_t *att
 
 GT_EXPORT int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attr,
                              void *(*func)(void *), void *restrict arg) {
-  struct gt_thread *me = gt_enter();
+  struct gt_thread *me = gt_enter_again();
   if (me == NULL) return gt_next.create(thread, attr, func, arg);
   return gt_create(me, thread, attr, &(struct gt_start){.func = func, .arg = arg});
 }
@@ -323,7 +330,7 @@ static void came_back(struct gt_thread **me) { mt_store_relaxed(&(*me)->away, 0)
  * the lot woke it, it would soon sleep again, since a thread leaves the gate some time before it
  * ends. */
 static int join(pthread_t thread, void **result, const struct gt_limit *limit) {
-  struct gt_thread *me = gt_enter();
+  struct gt_thread *me = gt_enter_again();
   if (me != NULL) {
     gt_point(me, "pthread_join");
     pthread_testcancel();
@@ -364,7 +371,7 @@ GT_EXPORT int pthread_clockjoin_np(pthread_t thread, void **result, clockid_t cl
 /* ---- cancel */
 
 GT_EXPORT int pthread_cancel(pthread_t thread) {
-  struct gt_thread *me = gt_enter();
+  struct gt_thread *me = gt_enter_again();
   if (me != NULL) gt_point(me, "pthread_cancel");
   /* Relaxed: a thread that is to see the cancellation sees what came before it. */
   mt_store_relaxed(&gt_gate.cancels, 1);

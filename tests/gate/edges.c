@@ -9,10 +9,12 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <threads.h>
 #include <time.h>
@@ -262,6 +264,55 @@ static void test_once(int children) {
   CHECK(pthread_once(&beginning, begin) == 0 && runs == 1);
 }
 
+/* ---- a handler that leaves the call which it has interrupted */
+
+static sigjmp_buf before_sleep;
+static pthread_cond_t called = PTHREAD_COND_INITIALIZER;
+static int is_waiting, is_called;
+
+static void jump(int signo) {
+  (void)signo;
+  siglongjmp(before_sleep, 1);
+}
+
+static void *wait_for_call(void *arg) {
+  pthread_mutex_lock(&mutex);
+  is_waiting = 1;
+  while (!is_called) CHECK(pthread_cond_wait(&called, &mutex) == 0);
+  pthread_mutex_unlock(&mutex);
+  return arg;
+}
+
+static void test_jumps(void) {
+  const struct itimerval soon = {.it_value.tv_usec = 1000};
+  struct sigaction action = {.sa_handler = jump}, before;
+  sigset_t alarms;
+  pthread_t thread;
+  CHECK(sigemptyset(&alarms) == 0 && sigaddset(&alarms, SIGALRM) == 0);
+  CHECK(sigaction(SIGALRM, &action, &before) == 0);
+  for (volatile int i = 0; i < 3; i++) {
+    is_waiting = is_called = 0;
+    CHECK(pthread_sigmask(SIG_BLOCK, &alarms, NULL) == 0); /* for the thread that waits */
+    CHECK(pthread_create(&thread, NULL, wait_for_call, NULL) == 0);
+    CHECK(pthread_sigmask(SIG_UNBLOCK, &alarms, NULL) == 0);
+    for (int seen = 0; !seen; sched_yield()) {
+      pthread_mutex_lock(&mutex);
+      seen = is_waiting;
+      pthread_mutex_unlock(&mutex);
+    }
+    if (sigsetjmp(before_sleep, 1) == 0) {
+      CHECK(setitimer(ITIMER_REAL, &soon, NULL) == 0);
+      for (;;) sleep(1000);
+    }
+    pthread_mutex_lock(&mutex);
+    is_called = 1;
+    pthread_cond_signal(&called);
+    pthread_mutex_unlock(&mutex);
+    CHECK(pthread_join(thread, NULL) == 0);
+  }
+  CHECK(sigaction(SIGALRM, &before, NULL) == 0);
+}
+
 /* ---- many that wait for one broadcast, and a child of a program that has such threads */
 
 enum { MANY = 40 };
@@ -376,6 +427,7 @@ int main(int argc, char **argv) {
   test_children();
   test_children_of_handlers();
   test_once(2);
+  test_jumps();
   test_many();
   test_disabled_cancellation();
   puts("right");
