@@ -14,7 +14,7 @@ static int get(const char *call, MPI_File handle, bool own_pointer, struct tm_fi
 /* Etypes that begin before a number of visible bytes. */
 static MPI_Offset etypes(const struct tm_view *view, MPI_Offset bytes) {
   MPI_Offset unit = view->unit > 0 ? (MPI_Offset)view->unit : 1;
-  return (bytes + unit - 1) / unit;
+  return bytes / unit + (bytes % unit != 0);
 }
 
 /* The new position, in visible bytes. */
