@@ -46,7 +46,7 @@ int PMPI_Open_port(MPI_Info info, char *port_name) {
 
 #pragma weak MPI_Close_port = PMPI_Close_port
 int PMPI_Close_port(const char *port_name) {
-  struct tm_registry_entry entry;
+  struct tm_registry_entry entry = {0};
   tm_enter("MPI_Close_port");
   copy_name(&entry, port_name);
   if (tm_registry(TM_PORT_CLOSE, "MPI_Close_port", NULL, &entry) == MPI_SUCCESS) return MPI_SUCCESS;
@@ -69,7 +69,7 @@ int PMPI_Publish_name(const char *service_name, MPI_Info info, const char *port_
 #pragma weak MPI_Unpublish_name = PMPI_Unpublish_name
 int PMPI_Unpublish_name(const char *service_name, MPI_Info info, const char *port_name) {
   static const char call[] = "MPI_Unpublish_name";
-  struct tm_registry_entry entry;
+  struct tm_registry_entry entry = {0};
   tm_enter(call);
   (void)info;
   copy_name(&entry, port_name);
@@ -108,7 +108,7 @@ static struct tm_comm *new_bridge(uint64_t context, int other, const char *name)
 /* Checks what the root has given. *owner, *context: of the port. */
 static int find_port(struct tm_comm *comm, const char *call, const char *port, bool accepts,
                      int *owner, uint64_t *context) {
-  struct tm_registry_entry entry;
+  struct tm_registry_entry entry = {0};
   copy_name(&entry, port);
   if (tm_registry(TM_PORT_FIND, call, NULL, &entry) != MPI_SUCCESS)
     return tm_fail(comm, call, MPI_ERR_PORT, "no port '%.40s' is open", port);
