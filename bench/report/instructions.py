@@ -18,7 +18,7 @@ import price
 SOURCES = {"single": ["single.c", "measure.c"]}
 ONESIDED = {"onesided": ["onesided.c", "measure.c"]}
 OPTIONS = ["-O2"]  # valgrind does not know each instruction of the CPU
-FEW, MANY = 100, 600
+FEW, MANY = 600, 5600  # the first hundreds of a program take other paths: 2 % of a lock, put and unlock
 AT_ONCE = "0"  # milliseconds that a batch takes at least: it has one operation
 BARRIER = "barrier"
 ROWS = [  # name, ranks, program and its words

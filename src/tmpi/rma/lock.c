@@ -17,15 +17,18 @@
 
 bool tm_win_has_locks(const struct tm_win *win) { return win->all_locked || win->locked > 0; }
 
+/* The only test for nodes on the way of a window that has none: the others are in functions of
+ * their own. */
+static inline bool spans_nodes(const struct tm_win *win) {
+  return MLTP_NODES && mt_unlikely(win->common->far != NULL);
+}
+
 /* ---- the gate */
 
 /* @return whether the gate is on another node, the first member's. */
-static bool is_gate_far(const struct tm_win_common *common) {
-  return MLTP_NODES && common->far != NULL && common->views[0] == NULL;
+static bool is_gate_far(const struct tm_win *win) {
+  return spans_nodes(win) && win->common->views[0] == NULL;
 }
-
-/* @return whether a target's view is on another node. */
-static inline bool is_far(const struct tm_win *target) { return MLTP_NODES && target == NULL; }
 
 /* Lets waiters in from the front as far as they are compatible. The gate's ilock is held. */
 static struct tm_win_wait *open_gate(struct tm_win_common *gate) {
@@ -51,14 +54,16 @@ struct tm_win_wait *tm_win_gate_leave(struct tm_win_common *gate, bool all) {
   return gate_leave(gate, all);
 }
 
-INLINE void leave_gate(struct tm_win *win, bool all) {
-  struct tm_win_common *gate = win->common;
-  if (mt_unlikely(is_gate_far(gate))) {
-    tm_win_far_leave_gate(win, all);
-    return;
-  }
-  struct tm_win_wait *woken = gate_leave(gate, all);
+INLINE void leave_near_gate(struct tm_win *win, bool all) {
+  struct tm_win_wait *woken = gate_leave(win->common, all);
   if (woken != NULL) tm_win_wake(woken, false);
+}
+
+static void leave_gate(struct tm_win *win, bool all) {
+  if (is_gate_far(win))
+    tm_win_far_leave_gate(win, all);
+  else
+    leave_near_gate(win, all);
 }
 
 static inline bool try_gate(struct tm_win_common *gate, bool all, bool passes) {
@@ -79,7 +84,7 @@ __attribute__((noinline)) static void wait_at_gate(struct tm_win *win, bool all,
   struct tm_win_wait wait = tm_win_waiter(win, all ? TM_FOR_ALL : TM_FOR_GATE);
   wait.target = target;
   wait.exclusive = !all;
-  if (is_gate_far(gate)) {
+  if (is_gate_far(win)) {
     tm_win_far_gate(&wait, !all && win->exclusives > 0, call);
     return;
   }
@@ -89,16 +94,20 @@ __attribute__((noinline)) static void wait_at_gate(struct tm_win *win, bool all,
 }
 
 /* target: of an exclusive lock. */
-INLINE void enter_gate(struct tm_win *win, bool all, int target, const char *call) {
+INLINE void enter_near_gate(struct tm_win *win, bool all, int target, const char *call) {
   struct tm_win_common *gate = win->common;
-  if (!mt_unlikely(is_gate_far(gate))) {
-    mti_lock(&gate->ilock);
-    if (try_gate(gate, all, !all && win->exclusives > 0)) {
-      mti_unlock(&gate->ilock);
-      return;
-    }
-  }
-  wait_at_gate(win, all, target, call);
+  mti_lock(&gate->ilock);
+  if (try_gate(gate, all, !all && win->exclusives > 0))
+    mti_unlock(&gate->ilock);
+  else
+    wait_at_gate(win, all, target, call);
+}
+
+static void enter_gate(struct tm_win *win, bool all, int target, const char *call) {
+  if (is_gate_far(win))
+    wait_at_gate(win, all, target, call);
+  else
+    enter_near_gate(win, all, target, call);
 }
 
 /* ---- the lock of one target */
@@ -140,17 +149,32 @@ __attribute__((noinline)) static void wait_for_lock(struct tm_win *win, int rank
   tm_win_park(&wait, &target->ilock, call);
 }
 
-static void acquire(struct tm_win *win, int rank, bool exclusive, const char *call) {
+/* The target is on this node. */
+INLINE void acquire_near(struct tm_win *win, int rank, bool exclusive, const char *call) {
   struct tm_win *target = win->common->views[rank];
+  mti_lock(&target->ilock);
+  if (try_lock(target, exclusive, win->comm->rank))
+    mti_unlock(&target->ilock);
+  else
+    wait_for_lock(win, rank, exclusive, call);
+}
+
+__attribute__((noinline)) static void acquire_over_nodes(struct tm_win *win, int rank,
+                                                         bool exclusive, const char *call) {
   if (exclusive) enter_gate(win, false, rank, call);
-  if (!mt_unlikely(is_far(target))) {
-    mti_lock(&target->ilock);
-    if (try_lock(target, exclusive, win->comm->rank)) {
-      mti_unlock(&target->ilock);
-      return;
-    }
+  if (win->common->views[rank] == NULL)
+    wait_for_lock(win, rank, exclusive, call);
+  else
+    acquire_near(win, rank, exclusive, call);
+}
+
+static void acquire(struct tm_win *win, int rank, bool exclusive, const char *call) {
+  if (spans_nodes(win)) {
+    acquire_over_nodes(win, rank, exclusive, call);
+    return;
   }
-  wait_for_lock(win, rank, exclusive, call);
+  if (exclusive) enter_near_gate(win, false, rank, call);
+  acquire_near(win, rank, exclusive, call);
 }
 
 INLINE struct tm_win_wait *lock_release(struct tm_win *target, bool exclusive) {
@@ -172,15 +196,28 @@ struct tm_win_wait *tm_win_lock_release(struct tm_win *target, bool exclusive) {
   return lock_release(target, exclusive);
 }
 
-static void release(struct tm_win *win, int rank, bool exclusive) {
-  struct tm_win *target = win->common->views[rank];
-  if (mt_unlikely(is_far(target))) {
+/* The target is on this node. */
+INLINE void release_near(struct tm_win *win, int rank, bool exclusive) {
+  struct tm_win_wait *woken = lock_release(win->common->views[rank], exclusive);
+  if (woken != NULL) tm_win_wake(woken, false);
+}
+
+__attribute__((noinline)) static void release_over_nodes(struct tm_win *win, int rank,
+                                                         bool exclusive) {
+  if (win->common->views[rank] == NULL)
     tm_win_far_unlock(win, rank, exclusive);
-  } else {
-    struct tm_win_wait *woken = lock_release(target, exclusive);
-    if (woken != NULL) tm_win_wake(woken, false);
-  }
+  else
+    release_near(win, rank, exclusive);
   if (exclusive) leave_gate(win, false);
+}
+
+static void release(struct tm_win *win, int rank, bool exclusive) {
+  if (spans_nodes(win)) {
+    release_over_nodes(win, rank, exclusive);
+    return;
+  }
+  release_near(win, rank, exclusive);
+  if (exclusive) leave_near_gate(win, false);
 }
 
 /* ---- the calls */
