@@ -19,6 +19,14 @@ static int wait_shared(struct gt_thread *me, pthread_cond_t *c, pthread_mutex_t 
   return wait_in_libc(c, m, limit);
 }
 
+/* A waiter stays a user of its mutex, as in libc: else pthread_mutex_destroy() would destroy a
+ * mutex that the waiter locks again. Only the owner writes this field. */
+static unsigned use(const struct gt_thread *me, pthread_mutex_t *m) {
+  unsigned uses = gt_mutex_owner(m) == me->tid;
+  m->__data.__nusers += uses;
+  return uses;
+}
+
 int gt_cond_wait(pthread_cond_t *c, pthread_mutex_t *m, const struct gt_limit *limit) {
   struct gt_thread *me = gt_enter_again();
   if (me == NULL) return wait_in_libc(c, m, limit);
@@ -26,17 +34,20 @@ int gt_cond_wait(pthread_cond_t *c, pthread_mutex_t *m, const struct gt_limit *l
   pthread_testcancel();
   gt_point(me, "pthread_cond_wait");
   if (gt_cond_is_shared(c)) return wait_shared(me, c, m, limit);
+  unsigned uses = use(me, m);
   gt_lock(me);
   gt_lot_enter(c);
   int error = gt_mutex_unlock(me, m);
   if (error != 0) {
     gt_lot_leave(c);
     gt_unlock(me);
+    m->__data.__nusers -= uses;
     return error;
   }
   gt_lot_wake(m, 1);
   int ended = gt_lot_wait(me, c, GT_WHY_COND, limit, false);
   error = gt_mutex_lock(me, m, &(struct gt_limit){0});
+  if (error == 0) m->__data.__nusers -= uses;
   if (ended == ECANCELED) {
     ended = 0; /* as if woken for no reason, where cancellation is disabled */
     pthread_testcancel();

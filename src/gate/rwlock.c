@@ -24,6 +24,7 @@ static int try_read_behind_writers(void *lock) {
 static int lock_rwlock(pthread_rwlock_t *l, bool write, const struct gt_limit *limit) {
   struct gt_thread *me = gt_enter_again();
   if (me == NULL) return lock_in_libc(l, write, limit);
+  if (gt_bad_time(limit->until)) return EINVAL; /* of a free lock, too */
   gt_point(me, write ? "pthread_rwlock_wrlock" : "pthread_rwlock_rdlock");
   bool behind = !write && gt_rwlock_prefers_writers(l) && gt_has_waiters(l);
   int error = behind ? EBUSY : write ? try_write(l) : try_read(l);

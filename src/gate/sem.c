@@ -29,9 +29,16 @@ static int wait_for_post(struct gt_thread *me, sem_t *sem, const struct gt_limit
   return error != 0 ? -1 : 0;
 }
 
+static int refuse(void) {
+  errno = EINVAL;
+  return -1;
+}
+
+/* A time that is none is an error of a semaphore above 0, too. */
 static int wait_sem(sem_t *sem, const struct gt_limit *limit) {
   struct gt_thread *me = gt_enter_again();
   if (mt_unlikely(me == NULL)) return wait_in_libc(sem, limit);
+  if (mt_unlikely(gt_bad_time(limit->until))) return refuse();
   pthread_testcancel();
   gt_point(me, "sem_wait");
   return mt_likely(gt_quick_sem_wait(sem)) ? 0 : wait_for_post(me, sem, limit);
@@ -59,10 +66,7 @@ GT_EXPORT int sem_timedwait(sem_t *restrict sem, const struct timespec *restrict
 GT_EXPORT int sem_clockwait(sem_t *restrict sem, clockid_t clock,
                             const struct timespec *restrict until) {
   gt_me.at = __builtin_return_address(0);
-  if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC) {
-    errno = EINVAL;
-    return -1;
-  }
+  if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC) return refuse();
   struct gt_limit limit = {until, clock, true, true};
   return wait_sem(sem, &limit);
 }

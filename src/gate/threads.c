@@ -364,6 +364,7 @@ GT_EXPORT int pthread_timedjoin_np(pthread_t thread, void **result, const struct
 
 GT_EXPORT int pthread_clockjoin_np(pthread_t thread, void **result, clockid_t clock,
                                    const struct timespec *until) {
+  if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC) return EINVAL;
   struct gt_limit limit = {.until = until, .clock = clock, .cancellable = true};
   return join(thread, result, &limit);
 }

@@ -3,8 +3,10 @@
  * of the gate, and runs without it, too. */
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -201,6 +203,63 @@ static void test_others(void) {
   pthread_mutex_unlock(&mutex);
 }
 
+/* ---- what libc refuses */
+
+/* A time that is none is an error also where nothing would wait, but not for a mutex. */
+static void test_bad_times(void) {
+  const struct timespec bad = {.tv_nsec = 1000000000}, past = {0};
+  pthread_mutex_t free_mutex = PTHREAD_MUTEX_INITIALIZER;
+  pthread_rwlock_t free_lock = PTHREAD_RWLOCK_INITIALIZER;
+  pthread_t thread;
+  sem_t one;
+  sem_init(&one, 0, 1);
+  CHECK(sem_timedwait(&one, &bad) == -1 && errno == EINVAL);
+  CHECK(sem_clockwait(&one, CLOCK_MONOTONIC, &bad) == -1 && errno == EINVAL);
+  CHECK(sem_timedwait(&one, &past) == 0);
+  CHECK(pthread_rwlock_timedrdlock(&free_lock, &bad) == EINVAL);
+  CHECK(pthread_rwlock_timedwrlock(&free_lock, &bad) == EINVAL);
+  CHECK(pthread_rwlock_timedwrlock(&free_lock, &past) == 0);
+  CHECK(pthread_rwlock_clockrdlock(&free_lock, CLOCK_REALTIME, &bad) == EINVAL);
+  CHECK(pthread_rwlock_clockrdlock(&free_lock, CLOCK_REALTIME, &past) == EDEADLK);
+  CHECK(pthread_mutex_timedlock(&free_mutex, &bad) == 0);
+  CHECK(pthread_create(&thread, NULL, tries, &free_mutex) == 0);
+  CHECK(pthread_clockjoin_np(thread, NULL, CLOCK_PROCESS_CPUTIME_ID, &past) == EINVAL);
+  CHECK(pthread_clockjoin_np(thread, NULL, CLOCK_PROCESS_CPUTIME_ID, NULL) == EINVAL);
+  CHECK(pthread_join(thread, NULL) == 0);
+}
+
+static pthread_mutex_t of_waiter;
+static bool over;
+
+static void *waits_with(void *arg) {
+  pthread_mutex_lock(&of_waiter);
+  __atomic_store_n(&count, 1, __ATOMIC_RELEASE);
+  while (!over) CHECK(pthread_cond_wait(&cond, &of_waiter) == 0);
+  pthread_mutex_unlock(&of_waiter);
+  return arg;
+}
+
+/* A thread that waits for a condition locks its mutex again, which nobody may destroy meanwhile. */
+static void test_mutex_of_a_waiter(int type) {
+  pthread_mutexattr_t attr;
+  pthread_t thread;
+  pthread_mutexattr_init(&attr);
+  pthread_mutexattr_settype(&attr, type);
+  pthread_mutex_init(&of_waiter, &attr);
+  over = false;
+  count = 0;
+  CHECK(pthread_create(&thread, NULL, waits_with, NULL) == 0);
+  while (__atomic_load_n(&count, __ATOMIC_ACQUIRE) == 0) sched_yield();
+  pthread_mutex_lock(&of_waiter); /* it waits now */
+  pthread_mutex_unlock(&of_waiter);
+  CHECK(pthread_mutex_destroy(&of_waiter) == EBUSY);
+  pthread_mutex_lock(&of_waiter);
+  over = true;
+  pthread_cond_signal(&cond);
+  pthread_mutex_unlock(&of_waiter);
+  CHECK(pthread_join(thread, NULL) == 0 && pthread_mutex_destroy(&of_waiter) == 0);
+}
+
 /* ---- cancellation, handlers, fork, C11 */
 
 static int cleaned;
@@ -296,6 +355,10 @@ int main(void) {
   test_exclusion();
   test_types();
   test_others();
+  test_bad_times();
+  test_mutex_of_a_waiter(PTHREAD_MUTEX_NORMAL);
+  test_mutex_of_a_waiter(PTHREAD_MUTEX_RECURSIVE);
+  test_mutex_of_a_waiter(PTHREAD_MUTEX_ERRORCHECK);
   test_cancellation();
   test_handlers();
   test_fork();
