@@ -62,6 +62,7 @@ enum gt_why {
   GT_WHY_WRLOCK,
   GT_WHY_SPIN,
   GT_WHY_ONCE,
+  GT_WHY_WORD,
   GT_WHY_JOIN,
   GT_WHY_SLEEP
 };

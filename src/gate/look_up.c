@@ -60,8 +60,16 @@ static void *defined_in(const struct link_map *object, const char *name) {
   return NULL;
 }
 
+static const struct link_map *libc_object(void) {
+  return object_of((const void *)(uintptr_t)gnu_get_libc_version);
+}
+
+gt_any *gt_libc_function(const char *name) {
+  return (gt_any *)(uintptr_t)defined_in(libc_object(), name);
+}
+
 static const struct link_map *find_libc(void) {
-  const struct link_map *libc = object_of((const void *)(uintptr_t)gnu_get_libc_version);
+  const struct link_map *libc = libc_object();
   *(void **)&libc_dlsym = defined_in(libc, "dlsym");
   *(void **)&libc_dlvsym = defined_in(libc, "dlvsym");
   const struct link_map *gate = object_of((const void *)(uintptr_t)find_libc);

@@ -20,4 +20,7 @@ typedef void gt_any(void);
 gt_any *gt_answer(void *handle, const char *name, const char *none, const void *at);
 gt_any *gt_answer_version(void *handle, const char *name, const char *version, const void *at);
 
+/** @return libc's function of a name, without dlsym(); NULL: it has none. */
+gt_any *gt_libc_function(const char *name);
+
 #endif

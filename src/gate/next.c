@@ -74,6 +74,7 @@ static const struct {
     {"accept", offsetof(struct gt_next, accept)},
     {"accept4", offsetof(struct gt_next, accept4)},
     {"waitpid", offsetof(struct gt_next, waitpid)},
+    {"syscall", offsetof(struct gt_next, syscall)},
     {"sched_setscheduler", offsetof(struct gt_next, set_policy)},
     {"sched_setparam", offsetof(struct gt_next, set_parameters)},
     {"pthread_setschedparam", offsetof(struct gt_next, set_thread_policy)},

@@ -81,6 +81,7 @@ struct gt_next {
   __typeof__(accept) *accept;
   __typeof__(accept4) *accept4;
   __typeof__(waitpid) *waitpid;
+  __typeof__(syscall) *syscall;
   __typeof__(sched_setscheduler) *set_policy;
   __typeof__(sched_setparam) *set_parameters;
   __typeof__(pthread_setschedparam) *set_thread_policy;

@@ -45,6 +45,7 @@ static void describe_wait(const struct gt_thread *t, char *text, size_t size) {
       [GT_WHY_WRLOCK] = "waits to write, lock",
       [GT_WHY_SPIN] = "waits for spin lock",
       [GT_WHY_ONCE] = "waits for once",
+      [GT_WHY_WORD] = "waits for word",
       [GT_WHY_JOIN] = "waits for the end of thread",
       [GT_WHY_SLEEP] = "sleeps",
   };

@@ -159,6 +159,7 @@ bool gt_seed_pick(void) {
       [GT_WHY_WRLOCK] = "wait to write",
       [GT_WHY_SPIN] = "wait for a spin lock",
       [GT_WHY_ONCE] = "wait for a once",
+      [GT_WHY_WORD] = "wait for a word",
       [GT_WHY_JOIN] = "wait for an end",
       [GT_WHY_SLEEP] = "sleep",
   };

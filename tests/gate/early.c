@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <threads.h>
 #include <time.h>
@@ -98,6 +99,8 @@ static bool sleeps_by_clock(void) {
 }
 
 static bool sleeps_seconds(void) { return sleep(0) == 0; }
+
+static bool makes_call(void) { return syscall(SYS_gettid) == gettid(); }
 
 static bool signals(void) { return pthread_cond_signal(&cond) == 0; }
 static bool broadcasts(void) { return pthread_cond_broadcast(&cond) == 0; }
@@ -210,6 +213,7 @@ static const struct {
     {"pthread_setschedparam", sets_own_policy},
     {"pthread_setschedprio", sets_priority},
     {"pthread_setattr_default_np", sets_defaults},
+    {"syscall", makes_call},
     {"usleep", sleeps},
     {"sched_yield", yields},
     {"clock_gettime", reads_clock},

@@ -153,8 +153,8 @@ def exported(*files):
 
 def each_call_lends():
     """With one permit and without the monitor the thread that ends a wait runs during each call. A call that finds what it
-    waits for keeps its permit. All calls of calls.c are tried."""
-    calls = exported(GATE / "calls.c")
+    waits for keeps its permit. All calls of calls.c and word.c are tried."""
+    calls = exported(GATE / "calls.c", GATE / "word.c")
     assert calls and sorted(calls) == sorted(gated(1, LENT, "list").split()), calls
     assert subprocess.run([LENT], check=True, capture_output=True).stdout == b"right\n"
     assert gated(1, LENT, "gated", monitor="off") == "right\n"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each call in which a thread lends its permit (src/gate/calls.c), with one permit and without the
- * monitor, which would take a permit from a thread that sleeps. A thread that ends a wait runs only
- * if the waiter has lent its permit or has given it up; else the program hangs.
+ * Each call in which a thread lends its permit (src/gate/calls.c and word.c), with one permit and
+ * without the monitor, which would take a permit from a thread that sleeps. A thread that ends a
+ * wait runs only if the waiter has lent its permit or has given it up; else the program hangs.
  *   lent         does what each call is for, with or without the gate
  *   lent gated   the same, and which thread ran, with one permit and MLTP_MONITOR=off
  *   lent list    prints the names of the calls
@@ -10,12 +10,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -23,6 +25,7 @@
 #include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -35,7 +38,7 @@
 enum { LATE_NS = 1000000, SECONDS_MOST = 500 };
 
 /* What a call waits for, and when it comes. */
-enum what { A_BYTE, A_CALLER, A_CHILD };
+enum what { A_BYTE, A_CALLER, A_CHILD, A_WORD };
 enum when {
   WANTED, /* from a thread that is ready at the call */
   LATER,  /* from a thread that becomes ready during the call */
@@ -72,6 +75,7 @@ static int here, there; /* two sockets that are connected; there: -1 */
 static struct sockaddr_un address;
 static socklen_t length;
 static pid_t child;
+static uint32_t word; /* [atomic] 1: it has come */
 
 static void prepare(void) {
   int pair[2];
@@ -86,6 +90,8 @@ static void prepare(void) {
     here = socket(AF_UNIX, SOCK_STREAM, 0);
     CHECK(here >= 0 && bind(here, (struct sockaddr *)&address, sizeof address.sun_family) == 0);
     CHECK(getsockname(here, (struct sockaddr *)&address, &length) == 0 && listen(here, 1) == 0);
+  } else if (row->what == A_WORD) {
+    __atomic_store_n(&word, 0, __ATOMIC_RELAXED);
   } else {
     child = fork();
     CHECK(child >= 0);
@@ -100,6 +106,9 @@ static void come(void) {
   } else if (row->what == A_CALLER) {
     there = socket(AF_UNIX, SOCK_STREAM, 0);
     CHECK(there >= 0 && connect(there, (struct sockaddr *)&address, length) == 0);
+  } else if (row->what == A_WORD) {
+    __atomic_store_n(&word, 1, __ATOMIC_RELEASE);
+    CHECK(syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1) >= 0);
   } else {
     CHECK(kill(child, SIGKILL) == 0);
   }
@@ -112,7 +121,7 @@ static void come_before(void) {
 }
 
 static void clean_up(void) {
-  if (row->what == A_CHILD) return;
+  if (row->what == A_CHILD || row->what == A_WORD) return;
   close(here);
   close(there);
 }
@@ -264,6 +273,13 @@ static bool by_wait(void) {
   return was_killed(found, status);
 }
 
+static bool by_syscall(void) {
+  int call = (when == WANTED ? FUTEX_WAIT : FUTEX_WAIT_BITSET) | FUTEX_PRIVATE_FLAG;
+  while (__atomic_load_n(&word, __ATOMIC_ACQUIRE) == 0)
+    syscall(SYS_futex, &word, call, 0, NULL, NULL, FUTEX_BITSET_MATCH_ANY);
+  return true;
+}
+
 static const struct row rows[] = {
     {"poll", by_poll, A_BYTE, false},
     {"ppoll", by_ppoll, A_BYTE, false},
@@ -280,6 +296,7 @@ static const struct row rows[] = {
     {"accept4", by_accept4, A_CALLER, false},
     {"waitpid", by_waitpid, A_CHILD, false},
     {"wait", by_wait, A_CHILD, false},
+    {"syscall", by_syscall, A_WORD, true},
     {"__read_chk", by_read_chk, A_BYTE, false},
     {"__recv_chk", by_recv_chk, A_BYTE, false},
     {"__recvfrom_chk", by_recvfrom_chk, A_BYTE, false},

@@ -12,10 +12,14 @@
  *   planted sleep      a thread trusts that another sleeps for longer; no order shows a bug
  *   planted clocks     the same of two clocks
  *   planted yield      a thread yields until the other, created later, stores a word; no bug
+ *   planted words      as deadlock, with locks of the program's own, which wait for words
+ *   planted timed      as sleep, by waits for words
+ *   planted wakes      a thread waits for words, and the other wakes it in each way; no bug
  *   planted slow       threads take turns, and the kernel takes its time; no bug
  *   planted read       a thread waits for the other in the kernel; no bug, but no seed says when
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
@@ -155,6 +159,72 @@ static void *yield_or_store(void *arg) {
   return arg;
 }
 
+/* ---- words, as the locks of Rust's library are */
+
+static uint32_t words[2]; /* [atomic] 1: locked */
+
+static long use_word(uint32_t *word, int call, uint32_t number, const struct timespec *time) {
+  return syscall(SYS_futex, word, call | FUTEX_PRIVATE_FLAG, number, time, NULL,
+                 FUTEX_BITSET_MATCH_ANY);
+}
+
+static void lock_word(uint32_t *word) {
+  while (__atomic_exchange_n(word, 1, __ATOMIC_ACQUIRE) != 0)
+    if (use_word(word, FUTEX_WAIT, 1, NULL) != 0 && errno != EAGAIN) abort();
+}
+
+static void unlock_word(uint32_t *word) {
+  __atomic_store_n(word, 0, __ATOMIC_RELEASE);
+  if (use_word(word, FUTEX_WAKE, 1, NULL) > 1) abort();
+}
+
+/* The locks make no call while they are free. */
+static void *lock_both_words(void *arg) {
+  lock_word(&words[arg != NULL]);
+  sched_yield();
+  lock_word(&words[arg == NULL]);
+  value++;
+  unlock_word(&words[0]);
+  unlock_word(&words[1]);
+  return NULL;
+}
+
+static void *wait_for_time(void *arg) {
+  uint32_t never = 0;
+  struct timespec now, after = {.tv_sec = 1000};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  now.tv_sec += 2000;
+  long result = arg != NULL ? use_word(&never, FUTEX_WAIT, 0, &after)
+                            : use_word(&never, FUTEX_WAIT_BITSET, 0, &now);
+  if (result != -1 || errno != ETIMEDOUT || value++ != (arg == NULL)) abort();
+  return NULL;
+}
+
+enum { WAKES = 5 };
+
+static void wake_by(int way, uint32_t *word) {
+  const int op = FUTEX_OP(FUTEX_OP_SET, 1, FUTEX_OP_CMP_EQ, 0);
+  uint32_t other = 0;
+  if (way < WAKES - 1) __atomic_store_n(word, 1, __ATOMIC_RELEASE);
+  switch (way) {
+    case 0: use_word(word, FUTEX_WAKE, 1, NULL); break;
+    case 1: use_word(word, FUTEX_WAKE_BITSET, INT_MAX, NULL); break;
+    case 2: syscall(SYS_futex, word, FUTEX_WAKE_BITSET_PRIVATE, 1, NULL, NULL, 2); break;
+    case 3: syscall(SYS_futex, word, FUTEX_CMP_REQUEUE_PRIVATE, 1, 1L, &other, 1); break;
+    default: syscall(SYS_futex, &other, FUTEX_WAKE_OP_PRIVATE, 1, 1L, word, op);
+  }
+}
+
+static void *wait_or_wake(void *arg) {
+  static uint32_t here[WAKES];
+  for (int way = 0; way < WAKES; way++) {
+    if (arg != NULL) wake_by(way, &here[way]);
+    while (__atomic_load_n(&here[way], __ATOMIC_ACQUIRE) == 0)
+      if (use_word(&here[way], FUTEX_WAIT_BITSET, 0, NULL) != 0 && errno != EAGAIN) abort();
+  }
+  return NULL;
+}
+
 /* ---- slow: as on a machine with much to do */
 
 enum { SLOW_THREADS = 4, SLOW_NS = 70000000 /* some looks of the monitor */ };
@@ -239,6 +309,9 @@ int main(int argc, char **argv) {
   if (strcmp(what, "clocks") == 0) body = wait_by_two_clocks;
   if (strcmp(what, "yield") == 0) body = yield_or_store;
   if (strcmp(what, "read") == 0) body = read_or_write;
+  if (strcmp(what, "words") == 0) body = lock_both_words;
+  if (strcmp(what, "timed") == 0) body = wait_for_time;
+  if (strcmp(what, "wakes") == 0) body = wait_or_wake;
   if (strcmp(what, "slow") == 0) return run_slowly();
   printf("%s\n", what); /* stays in stdio's buffer until the end */
   if (pipe(ends) != 0) return 2;

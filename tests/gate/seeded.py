@@ -68,6 +68,12 @@ def slowness_changes_nothing():
     has_one_order(3, "", PLANTED, "slow")
 
 
+def words_wake():
+    """A thread that waits for a word is woken by each call that wakes it, in the order of the seed."""
+    for seed in range(1, 9):
+        has_one_order(seed, "wakes\n", PLANTED, "wakes")
+
+
 def foreign_waits_are_reported():
     """A thread that waits in the kernel lets others run at a time that no seed says."""
     ended = call(MLTP, "run", "--seed=1", "--", PLANTED, "read")
@@ -121,6 +127,8 @@ def bugs_are_found():
         check_report(again.stderr)
         again = explored("signal", "(deadlock)", option)
         assert again.returncode == DEADLOCK and "waits for condition" in again.stderr, again
+        again = explored("words", "(deadlock)", option)
+        assert again.returncode == DEADLOCK and again.stderr.count("waits for word") == 2, again
         assert explored("check", "Aborted", option).returncode == -6
 
 
@@ -144,7 +152,7 @@ def early_ends_are_failures():
 
 def time_is_its_own():
     """Sleeping takes no time, and wakes in the order of the deadlines, whatever the seed."""
-    for what in ("sleep", "clocks"):
+    for what in ("sleep", "clocks", "timed"):
         ended = call(MLTP, "explore", "--threads", TIME_LIMIT, "--runs=20", "--", PLANTED, what)
         assert ended.returncode == 0 and "no failure in 20 runs" in ended.stdout, ended
 
@@ -182,7 +190,7 @@ def runs_without_end_are_reported():
 
 
 if __name__ == "__main__":
-    for test in (same_seed_same_run, slowness_changes_nothing, foreign_waits_are_reported, rarer_calls, no_thread_comes, bugs_are_found,
+    for test in (same_seed_same_run, slowness_changes_nothing, words_wake, foreign_waits_are_reported, rarer_calls, no_thread_comes, bugs_are_found,
                  objects_have_no_names, races_are_found, early_ends_are_failures, time_is_its_own, priorities_hold,
                  runs_without_end_are_reported):
         test()

@@ -34,7 +34,7 @@ class Blocking(unittest.TestCase):
         self.ranks = set(re.findall(r'\{"(\w+)", \(tm_any \*\)', sources("src/tmpi/run")))
         exported = re.compile(r"^GT_EXPORT [^(]*?\b(\w+)\(", re.M)
         self.gate = set(exported.findall(sources("src/gate")))
-        self.lent = set(exported.findall((TOP / "src/gate/calls.c").read_text()))
+        self.lent = set(exported.findall("".join((TOP / "src/gate" / file).read_text() for file in ("calls.c", "word.c"))))
 
     def test_rows(self):
         """Each call of the tests is a row of the page, and no other is."""
