@@ -162,6 +162,66 @@ static void wrong_kind(void) {
     MPI_Allreduce(MPI_IN_PLACE, values, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 }
 
+static MPI_Comm ring;
+static MPI_Request request;
+static MPI_File file;
+static char port[MPI_MAX_PORT_NAME];
+static void *memory;
+
+static void call_accept(void) { MPI_Comm_accept(port, MPI_INFO_NULL, 0, ring, &ring); }
+static void call_connect(void) { MPI_Comm_connect(port, MPI_INFO_NULL, 0, ring, &ring); }
+static void call_open(void) {
+  MPI_File_open(ring, "/dev/null", MPI_MODE_WRONLY, MPI_INFO_NULL, &file);
+}
+static void call_start_neighbors(void) {
+  MPI_Ineighbor_alltoall(values, 1, MPI_INT, others, 1, MPI_INT, ring, &request);
+}
+static void call_gather_of_neighbors(void) {
+  MPI_Neighbor_allgather_c(values, 1, MPI_INT, others, 1, MPI_INT, ring);
+}
+static void call_prepare(void) {
+  MPI_Allreduce_init(values, others, 1, MPI_INT, MPI_SUM, ring, MPI_INFO_NULL, &request);
+}
+static void call_spawn(void) {
+  MPI_Comm_spawn("mistakes", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, ring, &ring, MPI_ERRCODES_IGNORE);
+}
+static void call_allocate(void) { MPI_Win_allocate(0, 1, MPI_INFO_NULL, ring, &memory, &window); }
+static void call_allocate_shared(void) {
+  MPI_Win_allocate_shared_c(0, 1, MPI_INFO_NULL, ring, &memory, &window);
+}
+static void call_create(void) {
+  MPI_Win_create(cells, sizeof cells, 1, MPI_INFO_NULL, ring, &window);
+}
+static void call_create_dynamic(void) { MPI_Win_create_dynamic(MPI_INFO_NULL, ring, &window); }
+
+/* Rank 1 calls the collective that the second argument names, and the others wait for it. */
+static void no_barrier(const char *name) {
+  static const struct {
+    const char *name;
+    void (*call)(void);
+  } calls[] = {
+      {"MPI_Allreduce_init", call_prepare},
+      {"MPI_Comm_accept", call_accept},
+      {"MPI_Comm_connect", call_connect},
+      {"MPI_Comm_spawn", call_spawn},
+      {"MPI_File_open", call_open},
+      {"MPI_Ineighbor_alltoall", call_start_neighbors},
+      {"MPI_Neighbor_allgather_c", call_gather_of_neighbors},
+      {"MPI_Win_allocate", call_allocate},
+      {"MPI_Win_allocate_shared_c", call_allocate_shared},
+      {"MPI_Win_create", call_create},
+      {"MPI_Win_create_dynamic", call_create_dynamic},
+  };
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &(int){1}, 0, &ring);
+  MPI_Open_port(MPI_INFO_NULL, port);
+  for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+    if (name == NULL && rank == 0) printf("%s\n", calls[i].name);
+    if (name != NULL && rank == 1 && strcmp(name, calls[i].name) == 0) calls[i].call();
+  }
+  MPI_Barrier(ring);
+  MPI_Comm_free(&ring);
+}
+
 static void wrong_order_hangs(void) {
   if (rank != 1) MPI_Bcast(values, MANY, MPI_INT, 0, MPI_COMM_WORLD);
   MPI_Barrier(MPI_COMM_WORLD);
@@ -473,6 +533,7 @@ static const struct {
 int main(int argc, char **argv) {
   rank = check_start(&argc, &argv, &size);
   others[0] = rank;
+  if (argc > 1 && strcmp(argv[1], "no-barrier") == 0) no_barrier(argv[2]);
   for (size_t i = 0; argc > 1 && i < sizeof mistakes / sizeof mistakes[0]; i++)
     if (strcmp(mistakes[i].name, argv[1]) == 0) mistakes[i].make();
   MPI_Finalize();

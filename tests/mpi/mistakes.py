@@ -21,7 +21,8 @@ TMPIRUN, PROGRAM = "", ""
 
 
 def run(how, *options, ranks=4):
-    return subprocess.run([TMPIRUN, "-n", str(ranks), *options, PROGRAM, how], capture_output=True,
+    arguments = (how,) if isinstance(how, str) else how
+    return subprocess.run([TMPIRUN, "-n", str(ranks), *options, PROGRAM, *arguments], capture_output=True,
                           text=True, check=False)
 
 
@@ -177,6 +178,13 @@ class Checked(Mistakes):
         for how in ("wrong-order", "wrong-order-hangs"):
             self.found(how, "check: ranks of MPI_COMM_WORLD call different collectives:",
                        "rank 1: MPI_Barrier\\(\\) at mistakes.c:")
+
+    def test_each_collective(self):
+        names = run("no-barrier").stdout.split()
+        self.assertGreater(len(names), 10)
+        for name in names:
+            self.found(("no-barrier", name), "check: ranks of a communicator call different collectives:\n",
+                       rf"rank 1: {name}\(.*\) at mistakes.c:\d+ \(call_", r"ranks? [0-3, -]+: MPI_Barrier\(\) at")
 
     def test_right_programs(self):
         """Collectives on intercommunicators, types that nobody frees, waiting for what was not started."""

@@ -5,6 +5,7 @@
  * difference is reported at once and ends the job, since its behaviour is undefined from there on.
  * Of members on several nodes, the table of each node has its own; summary.c compares the nodes.
  */
+#include <ctype.h>
 #include <mltp/mltp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
  * _AT_ROOT: which are the root's only. */
 enum { SAME_DATA = 1, SAME_OTHER = 2, DATA_AT_ROOT = 4, OTHER_AT_ROOT = 8 };
 
+/* Each row is that of its nonblocking and its persistent form, too. */
 static const struct collective {
   const char *name;
   int same;
@@ -35,45 +37,42 @@ static const struct collective {
     {"MPI_Bcast", SAME_DATA},
     {"MPI_Cart_create", 0},
     {"MPI_Cart_sub", 0},
+    {"MPI_Comm_accept", 0},
+    {"MPI_Comm_connect", 0},
     {"MPI_Comm_create", 0},
     {"MPI_Comm_dup", 0},
     {"MPI_Comm_dup_with_info", 0},
     {"MPI_Comm_idup", 0},
     {"MPI_Comm_idup_with_info", 0},
+    {"MPI_Comm_spawn", 0},
+    {"MPI_Comm_spawn_multiple", 0},
     {"MPI_Comm_split", 0},
     {"MPI_Comm_split_type", 0},
     {"MPI_Dist_graph_create", 0},
     {"MPI_Dist_graph_create_adjacent", 0},
     {"MPI_Exscan", SAME_DATA},
+    {"MPI_File_open", 0},
     {"MPI_Finalize", 0},
     {"MPI_Gather", SAME_DATA | SAME_OTHER | OTHER_AT_ROOT},
     {"MPI_Gatherv", 0},
     {"MPI_Graph_create", 0},
-    {"MPI_Iallgather", SAME_DATA | SAME_OTHER},
-    {"MPI_Iallgatherv", 0},
-    {"MPI_Iallreduce", SAME_DATA},
-    {"MPI_Ialltoall", SAME_DATA | SAME_OTHER},
-    {"MPI_Ialltoallv", 0},
-    {"MPI_Ialltoallw", 0},
-    {"MPI_Ibarrier", 0},
-    {"MPI_Ibcast", SAME_DATA},
-    {"MPI_Iexscan", SAME_DATA},
-    {"MPI_Igather", SAME_DATA | SAME_OTHER | OTHER_AT_ROOT},
-    {"MPI_Igatherv", 0},
     {"MPI_Intercomm_create", 0},
     {"MPI_Intercomm_merge", 0},
-    {"MPI_Ireduce", SAME_DATA},
-    {"MPI_Ireduce_scatter", 0},
-    {"MPI_Ireduce_scatter_block", SAME_DATA},
-    {"MPI_Iscan", SAME_DATA},
-    {"MPI_Iscatter", SAME_DATA | SAME_OTHER | DATA_AT_ROOT},
-    {"MPI_Iscatterv", 0},
+    {"MPI_Neighbor_allgather", 0},
+    {"MPI_Neighbor_allgatherv", 0},
+    {"MPI_Neighbor_alltoall", 0},
+    {"MPI_Neighbor_alltoallv", 0},
+    {"MPI_Neighbor_alltoallw", 0},
     {"MPI_Reduce", SAME_DATA},
     {"MPI_Reduce_scatter", 0},
     {"MPI_Reduce_scatter_block", SAME_DATA},
     {"MPI_Scan", SAME_DATA},
     {"MPI_Scatter", SAME_DATA | SAME_OTHER | DATA_AT_ROOT},
     {"MPI_Scatterv", 0},
+    {"MPI_Win_allocate", 0},
+    {"MPI_Win_allocate_shared", 0},
+    {"MPI_Win_create", 0},
+    {"MPI_Win_create_dynamic", 0},
 };
 
 /* A rank that has arrived. */
@@ -100,22 +99,55 @@ static struct bucket {
   struct phase *phases;
 } buckets[BUCKETS];
 
-static const struct collective **kinds; /* of each call; NULL: none */
+static struct kind {
+  const char *name; /* without the suffix of large counts: both forms meet; NULL: no collective */
+  int same;
+} *kinds; /* of each call */
 
 static int by_name(const void *name, const void *row) {
   return strcmp(name, ((const struct collective *)row)->name);
 }
 
+static const struct collective *row_of(const char *name) {
+  return bsearch(name, collectives, sizeof collectives / sizeof collectives[0],
+                 sizeof collectives[0], by_name);
+}
+
+/* Removes what a name ends with. @return whether it does. */
+static bool remove_end(char *name, const char *end) {
+  size_t length = strlen(name), more = strlen(end);
+  bool ends = length > more && strcmp(name + length - more, end) == 0;
+  if (ends) name[length - more] = '\0';
+  return ends;
+}
+
+/* @return the row of a call, whatever its form is; NULL: it is no collective. */
+static const struct collective *collective_of(const char *call) {
+  char name[64];
+  snprintf(name, sizeof name, "%s", call);
+  remove_end(name, "_c");
+  const struct collective *row = row_of(name);
+  if (row != NULL) return row;
+  if (!remove_end(name, "_init")) { /* MPI_Ibcast is MPI_Bcast */
+    char *first = name + strlen("MPI_");
+    if (*first != 'I') return NULL;
+    memmove(first, first + 1, strlen(first));
+    *first = (char)toupper((unsigned char)*first);
+  }
+  return row_of(name);
+}
+
 bool tm_order_start(void) {
   kinds = calloc((unsigned)tm_call_count, sizeof *kinds);
   if (kinds == NULL) return false;
-  size_t rows = sizeof collectives / sizeof collectives[0];
   for (int i = 0; i < tm_call_count; i++) {
-    char name[64];
-    snprintf(name, sizeof name, "%s", tm_calls[i]);
-    size_t length = strlen(name); /* a form with large counts meets the other one */
-    if (length > 2 && strcmp(name + length - 2, "_c") == 0) name[length - 2] = '\0';
-    kinds[i] = bsearch(name, collectives, rows, sizeof collectives[0], by_name);
+    const struct collective *row = collective_of(tm_calls[i]);
+    if (row == NULL) continue;
+    /* names are sorted: the form with large counts follows the other one */
+    size_t before = i > 0 ? strlen(tm_calls[i - 1]) : 0;
+    bool large = before > 0 && strncmp(tm_calls[i], tm_calls[i - 1], before) == 0 &&
+                 strcmp(tm_calls[i] + before, "_c") == 0;
+    kinds[i] = (struct kind){large ? kinds[i - 1].name : tm_calls[i], row->same};
   }
   return true;
 }
@@ -198,12 +230,12 @@ static const char *compare(struct phase *m, const struct tm_seen *seen, int rank
   const struct tm_seen *first = &m->arrivals[0].seen;
   struct tm_signature signature;
   bool any;
-  if (kinds[seen->call] != kinds[first->call]) return "call different collectives";
+  if (kinds[seen->call].name != kinds[first->call].name) return "call different collectives";
   if (!m->compares) return NULL;
   if (seen->root != first->root) return "name different roots";
   if (seen->op != first->op && tm_op_is_predefined(seen->op) && tm_op_is_predefined(first->op))
     return "name different operations";
-  int same = kinds[seen->call]->same;
+  int same = kinds[seen->call].same;
   if (!read_data(seen, same, seen->root == rank, &signature, &any))
     return "send other data than they receive";
   if (!any) return NULL;
@@ -246,7 +278,7 @@ static void print(const struct phase *m, int come, const struct tm_comm *comm, c
 }
 
 void tm_order_begin(const struct tm_seen *seen) {
-  if (kinds[seen->call] == NULL) return;
+  if (kinds[seen->call].name == NULL) return;
   bool ends = strcmp(tm_calls[seen->call], "MPI_Finalize") == 0;
   struct tm_comm *comm = tm_comm_of(ends ? MPI_COMM_WORLD : seen->comm);
   if (comm == NULL) return; /* the call says so */
@@ -270,7 +302,7 @@ void tm_order_begin(const struct tm_seen *seen) {
   }
   mti_unlock(&bucket->ilock);
   if (agree && tm_comm_spans(comm))
-    tm_summary_send(comm, comm->checked, kinds[seen->call]->name, seen, &signature);
+    tm_summary_send(comm, comm->checked, kinds[seen->call].name, seen, &signature);
   if (first) print(m, come, comm, different);
   if (stops) wait_for_end();
 }
