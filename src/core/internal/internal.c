@@ -41,6 +41,11 @@ bool mti_fence_works(void) { return mt_fence_asymmetric; }
 
 struct mltp_thread *mti_self(const char *call) { return mt_self(call); }
 
+bool mti_is_foreign(void) {
+  const struct mltp_thread *self = mt_current();
+  return self != NULL && self->kind == MT_FOREIGN;
+}
+
 uint32_t mti_number(void) {
   const struct mltp_thread *self = mt_current();
   return self != NULL ? self->number : 0;

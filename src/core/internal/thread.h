@@ -17,6 +17,9 @@ struct mltp_thread;
 /** @return the calling thread; NULL after a misuse report that names the call. */
 MTI_EXPORT struct mltp_thread *mti_self(const char *call);
 
+/** @return whether the calling thread is a pthread that the library did not create. */
+MTI_EXPORT bool mti_is_foreign(void);
+
 /** @return the calling thread's number; 0: it has none, as every thread at its start. For what a
  * library looks up in each call: one load from a line that parking touches anyway, where
  * mltp_tss_get() needs two more. From any context, also a signal handler. */

@@ -64,6 +64,7 @@ struct tm_seen {
   void **before, *one; /* the handles; those of an array are to be freed */
   uint64_t start;
   const struct tm_seen *outer; /* a callback of the program called it: within another call */
+  bool counted;                /* threads.c: as a call that its thread is in */
 };
 
 /** The names, in the order of the wrappers. */
@@ -166,6 +167,11 @@ void tm_buffers_drop(int rank, const void *request);
 void tm_unreceived_finish(void);
 
 void tm_type_match_start(void);
+
+bool tm_threads_start(void);
+void tm_threads_begin(struct tm_seen *seen);
+/** Whether the call has succeeded or not. */
+void tm_threads_end(const struct tm_seen *seen);
 
 void tm_windows_start(void);
 void tm_windows_begin(const struct tm_seen *seen);

@@ -40,6 +40,7 @@ void tm_seen_begin(struct tm_seen *seen) {
   seen->outer = tm_seen_of(seen->rank);
   if (is_main_thread()) mt_store_relaxed(&current[seen->rank], seen);
   if (options.check) {
+    tm_threads_begin(seen);
     keep_handles(seen);
     tm_buffers_begin(seen);
     tm_order_begin(seen);
@@ -52,6 +53,7 @@ int tm_seen_end(struct tm_seen *seen, int error) {
   if (seen->rank < 0) return error;
   if (options.report) tm_traffic_end(seen, os_now());
   if (options.check) {
+    tm_threads_end(seen);
     /* a call that fails makes nothing, but a request may have come to its end */
     if (error == MPI_SUCCESS || !seen->makes) tm_leaks_end(seen);
     if (error == MPI_ERR_TRUNCATE) {
@@ -71,7 +73,7 @@ static bool start(const struct tm_check_options *chosen) {
   current = calloc((unsigned)tm_job.most, sizeof(*current));
   if (current == NULL) return false;
   if (options.check) {
-    if (!tm_order_start() || !tm_buffers_start()) return false;
+    if (!tm_order_start() || !tm_buffers_start() || !tm_threads_start()) return false;
     tm_summary_start();
     tm_type_match_start();
     tm_windows_start();
