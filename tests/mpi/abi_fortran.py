@@ -4,7 +4,7 @@
 
 usage: abi_fortran.py TMPIFORT TABLE FOLDER
 TABLE is what MPI 5.0 says: `constant NAME TYPE VALUE`, `size TYPE BITS`, `kind EXPRESSION KIND`, and for each module
-and subroutine the names and the types of its arguments. FOLDER has the sources of the modules, mpi.f90 and mpi_f08.f90.
+and subroutine the names and the types of its arguments. FOLDER has the sources of the modules: mpi.f90, mpi_f08.f90, and tmpi_types.f90, which both use.
 """
 import pathlib
 import random
@@ -63,7 +63,7 @@ class Table:
     def seen(self, interface):
         """What the program is to print."""
         values = {name: value for name, (_, value) in self.constants.items()} | self.kinds
-        return values | (self.sizes if interface == "mpi_f08" else {})
+        return values | (self.sizes if interface in MODULES else {})
 
     def program(self, interface):
         """Prints what an interface has of the table's names."""
@@ -76,8 +76,9 @@ class Table:
                 value = f"merge(1, 0, {name})" if kind == "logical" else f"{name}%MPI_VAL" if modern and kind in HANDLES else name
                 lines.append(f"call show('{name}', {kind_of(name, kind, modern)}, {value} + 0_8)")
             lines += ["end subroutine"]
-        lines += ["subroutine rest", begin, *(f"type({name}) :: x{at}" for at, name in enumerate(self.sizes) if modern),
-                  *(f"call show('{name}', .true., storage_size(x{at}) + 0_8)" for at, name in enumerate(self.sizes) if modern),
+        lines += ["subroutine rest", begin, *(f"type({name}) :: x{at}" for at, name in enumerate(self.sizes) if interface in MODULES),
+                  *(f"call show('{name}', .true., storage_size(x{at}) + 0_8)" for at, name in enumerate(self.sizes)
+                    if interface in MODULES),
                   *(f"call show('{name}', .true., kind({name}) + 0_8)" for name in self.kinds), "end subroutine"]
         lines += ["subroutine show(name, right, value)", "character(len=*) :: name", "logical :: right", "integer(8) :: value",
                   "if (right) print '(a, 1x, i0)', name, value", "end subroutine", "program main",
@@ -106,13 +107,20 @@ def compile_and_run(table, interface, folder, *first):
 def differences(table, module, text):
     """Returns the subroutines, under both of their names, that are not as the table says.
 
-    The module mpi_f08 has procedures that convert statuses, which no tool replaces.
+    Both modules have the same procedures that convert statuses, which no tool replaces.
     """
     found = prototypes(text)
     wanted = table.rows[module]
     both = wanted | {f"P{name}": row for name, row in wanted.items() if not name.endswith("_function")}
     return {name: (found.get(name), both.get(name)) for name in sorted(set(found) | set(both))
             if found.get(name) != both.get(name) and not name.startswith("PMPI_Status_f")}
+
+
+def source_of(interface):
+    """Returns mpif.h, or a module behind the one with its types."""
+    if interface == "mpif.h":
+        return (TMPIFORT.parent.parent / "include/tmpi/mpif.h").read_text(encoding="ascii")
+    return "".join((FOLDER / f"{name}.f90").read_text(encoding="ascii") for name in ("tmpi_types", interface))
 
 
 class Fortran(unittest.TestCase):
@@ -130,7 +138,7 @@ class Fortran(unittest.TestCase):
     def test_prototypes(self):
         for module in MODULES:
             with self.subTest(module):
-                self.assertEqual(differences(self.table, module, (FOLDER / f"{module}.f90").read_text(encoding="ascii")), {})
+                self.assertEqual(differences(self.table, module, source_of(module)), {})
 
     def places(self, text):
         """Yields what may be changed: values of constants, the size of a status, arguments."""
@@ -146,8 +154,7 @@ class Fortran(unittest.TestCase):
     def change(self, choose, interface, folder):
         """Changes an interface in one place. @return what was changed, and whether the comparison fails."""
         name = "mpif.h" if interface == "mpif.h" else f"{interface}.f90"
-        headers = TMPIFORT.parent.parent / "include/tmpi"
-        text = ((headers if interface == "mpif.h" else FOLDER) / name).read_text(encoding="ascii")
+        text = source_of(interface)
         every = list(self.places(text))
         numbers = [place for place in every if "::" not in place[0]]
         place = choose.choice(choose.choice([numbers, every]))

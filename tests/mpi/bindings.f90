@@ -99,9 +99,23 @@ contains
                       MPI_COMM_WORLD, status, error)
     call check(all(there == ieor(rank, 1)), 'MPI_BOTTOM')
     call check(status(MPI_SOURCE) == ieor(rank, 1), 'status')
+    call convert(status)
     call MPI_Type_free(type, error)
     call check(type == MPI_DATATYPE_NULL, 'a freed handle')
   end subroutine test_buffers
+
+  ! The module has mpi_f08's types, too.
+  subroutine convert(status)
+    integer :: status(MPI_STATUS_SIZE), again(MPI_STATUS_SIZE)
+    type(MPI_Status) :: modern
+    type(MPI_Comm) :: world = MPI_Comm(MPI_COMM_WORLD), none
+    call MPI_Status_f2f08(status, modern, error)
+    call check(modern%MPI_SOURCE == ieor(rank, 1) .and. modern%MPI_TAG == 3 .and. error == MPI_SUCCESS, 'a modern status')
+    call MPI_Status_f082f(modern, again, error)
+    call check(all(again == status) .and. error == MPI_SUCCESS, 'a status converted back')
+    none%MPI_VAL = MPI_COMM_NULL
+    call check(world%MPI_VAL == MPI_COMM_WORLD .and. world /= none .and. world == world, 'modern handles')
+  end subroutine convert
 
   subroutine test_requests()
     integer :: requests(4), values(4), statuses(MPI_STATUS_SIZE, 4), i, index, done, indices(4)

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the Fortran bindings that follow from the C prototypes.
 
-usage: fortran.py MPI_H NAMES FUNCTIONS COLLECTIVES SOURCE INCLUDE MODULE MODERN
+usage: fortran.py MPI_H NAMES FUNCTIONS COLLECTIVES SOURCE INCLUDE TYPES MODULE MODERN
 FUNCTIONS and COLLECTIVES have the C prototypes, MPI_H and NAMES the constants. SOURCE gets a subroutine for each
 function, under its name and its profiling name: it converts handles, strings, indices and special
-addresses, and calls the C function. INCLUDE gets mpif.h, MODULE the Fortran module mpi, MODERN mpi_f08, whose interfaces are of the same subroutines: handles and statuses are structures of
-the same bytes, and ierror may be absent. Its generic names choose the form with 64-bit counts (MPI_X_c in C)
+addresses, and calls the C function. INCLUDE gets mpif.h, MODULE the Fortran module mpi, MODERN mpi_f08, whose interfaces
+are of the same subroutines: handles and statuses are structures of the same bytes, and ierror may be absent. Both modules
+have these structures, which TYPES gets, so that a program may use both. Its generic names choose the form with 64-bit counts (MPI_X_c in C)
 where a program gives counts of the kind MPI_COUNT_KIND. Functions with
 callbacks, attributes or argument vectors are written by hand in src/tmpi/bindings; a function that is
 in neither place is absent when a program is linked.
@@ -534,11 +535,13 @@ def modern_interfaces(bindings, large):
     return f"  interface\n{plain}  end interface\n{generic}"
 
 
-def modern_module(notice, header, interfaces):
-    """The text of the module mpi_f08. Its procedures compare handles and convert statuses."""
+def types_module(notice):
+    """The text of the module tmpi_types: handles and statuses as mpi_f08 has them. Its procedures compare handles and convert statuses."""
     types = "".join(f"  type, bind(C) :: MPI_{kind}\n    integer :: MPI_VAL\n  end type MPI_{kind}\n" for kind in HANDLES)
-    compared = {op: "".join(f"    module procedure {word}_{kind}\n" for kind in HANDLES) for op, word in (("==", "eq"), ("/=", "ne"))}
-    operators = "".join(f"  interface operator({op})\n{names}  end interface\n" for op, names in compared.items())
+    compared = {op: [f"{word}_{kind}" for kind in HANDLES] for op, word in (("==", "eq"), ("/=", "ne"))}
+    operators = "".join(f"  interface operator({op})\n" + "".join(f"    module procedure {name}\n" for name in names)
+                        + "  end interface\n" for op, names in compared.items())
+    hidden = "".join(f"  private :: {name}\n" for names in compared.values() for name in names)
     bodies = "".join(f"  elemental logical function {word}_{kind}(a, b) result(answer)\n    type(MPI_{kind}), intent(in) :: a, b\n"
                      f"    answer = a%MPI_VAL {op} b%MPI_VAL\n  end function {word}_{kind}\n"
                      for op, word in (("==", "eq"), ("/=", "ne")) for kind in HANDLES)
@@ -546,15 +549,21 @@ def modern_module(notice, header, interfaces):
         assign = ("f08_status = transfer(f_status, f08_status)" if order[0] == "f_status" else "f_status = transfer(f08_status, f_status)")
         bodies += "".join(f"  subroutine {prefix}{name}({order[0]}, {order[1]}, ierror)\n    integer :: f_status(MPI_STATUS_SIZE)\n"
                           f"    type(MPI_Status) :: f08_status\n    integer, optional :: ierror\n    {assign}\n"
-                          f"    if (present(ierror)) ierror = MPI_SUCCESS\n  end subroutine {prefix}{name}\n"
+                          f"    if (present(ierror)) ierror = 0 ! MPI_SUCCESS\n  end subroutine {prefix}{name}\n"
                           for prefix in ("MPI_", "PMPI_"))
-    return (f"! {notice}\nmodule mpi_f08\n  implicit none\n" + types + MODERN_TYPES + modern_parameters(header) + FUNCTIONS_OF_REAL
-            + operators + MODERN_CALLBACKS + sized(", optional") + interfaces + "contains\n" + bodies + "end module mpi_f08\n")
+    return (f"! {notice}\nmodule tmpi_types\n  implicit none\n  integer, parameter, private :: MPI_STATUS_SIZE = 8\n" + types
+            + MODERN_TYPES + operators + hidden + "contains\n" + bodies + "end module tmpi_types\n")
+
+
+def modern_module(notice, header, interfaces):
+    """The text of the module mpi_f08."""
+    return (f"! {notice}\nmodule mpi_f08\n  use tmpi_types\n  implicit none\n" + modern_parameters(header) + FUNCTIONS_OF_REAL
+            + MODERN_CALLBACKS + sized(", optional") + interfaces + "end module mpi_f08\n")
 
 
 def main():
-    """Reads the table, writes the four files."""
-    mpi_h, names, functions, collectives, source, include, module, modern = map(pathlib.Path, sys.argv[1:])
+    """Reads the table, writes the five files."""
+    mpi_h, names, functions, collectives, source, include, types, module, modern = map(pathlib.Path, sys.argv[1:])
     header = mpi_h.read_text() + names.read_text()
     bindings, large = [], {}
     for returned, name, arguments in [*read(functions), *read(collectives)]:
@@ -573,7 +582,8 @@ def main():
                                   for b in [*bindings, *large.values()] for prefix in ("MPI_", "PMPI_")))
     include.write_text(f"! {notice}\n" + parameters(header) + FUNCTIONS_OF_REAL)
     interfaces = "".join(b.fortran(prefix) for b in bindings if b.returned == "int" for prefix in ("MPI_", "PMPI_"))
-    module.write_text(f"! {notice}\nmodule mpi\n  implicit none\n" + parameters(header) + FUNCTIONS_OF_REAL + sized("")
+    types.write_text(types_module(notice))
+    module.write_text(f"! {notice}\nmodule mpi\n  use tmpi_types\n  implicit none\n" + parameters(header) + FUNCTIONS_OF_REAL + sized("")
                       + "  interface\n" + interfaces + SYNC_REG + "  end interface\nend module mpi\n")
     modern.write_text(modern_module(notice, header, modern_interfaces(bindings, large)))
 
