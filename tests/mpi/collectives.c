@@ -248,6 +248,38 @@ static void bcast_too_long(MPI_Comm comm, int rank, int size, int count) {
   free(values);
 }
 
+/* One rank alone has room for one element less than all others, or for one more. */
+static void bcast_to_other_room(MPI_Comm comm, int rank, int size, int count, int more) {
+  int *values = malloc((size_t)(count + 1) * sizeof *values);
+  for (int other = 1; other < size; other++) {
+    int room = rank == other ? count + more : count;
+    int fits = room < count ? room : count;
+    fill(values, count + 1, rank == 0 ? other : -9);
+    values[fits] = -1;
+    int error = MPI_Bcast(values, room, MPI_INT, 0, comm);
+    CHECK(class_of(error) == (room < count ? MPI_ERR_TRUNCATE : MPI_SUCCESS));
+    for (int i = 0; i < fits; i++) CHECK(values[i] == other + i);
+    CHECK(values[fits] == -1);
+  }
+  free(values);
+}
+
+/* The same of two groups: the first rank of the one that receives has room for less. */
+static void bcast_inter_too_long(MPI_Comm inter, int sends, int count) {
+  int *values = malloc((size_t)(count + 1) * sizeof *values), rank;
+  MPI_Comm_rank(inter, &rank);
+  MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
+  int root = !sends ? 0 : rank == 0 ? MPI_ROOT : MPI_PROC_NULL;
+  int room = !sends && rank == 0 ? count - 1 : count;
+  fill(values, count, sends ? 0 : -9);
+  values[room] = -1;
+  int error = MPI_Bcast(values, room, MPI_INT, root, inter);
+  CHECK(class_of(error) == (room < count ? MPI_ERR_TRUNCATE : MPI_SUCCESS));
+  for (int i = 0; i < room; i++) CHECK(values[i] == i);
+  CHECK(values[room] == -1);
+  free(values);
+}
+
 /* Only the last rank has too much, and only the root learns of it. */
 static void gather_too_long(MPI_Comm comm, int rank, int size, int count) {
   int *own = malloc((size_t)(count + 1) * sizeof *own), root = size / 2;
@@ -263,10 +295,10 @@ static void gather_too_long(MPI_Comm comm, int rank, int size, int count) {
   free(all);
 }
 
-/* Odd ranks have too little room for one element of each part. */
-static void parts_too_long(MPI_Comm comm, int rank, int size, int count) {
-  int room = count + (rank % 2 == 0), each = count + 1;
-  int expected = rank % 2 == 0 ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
+/* Some ranks have too little room for one element of each part. */
+static void parts_too_long(MPI_Comm comm, int rank, int size, int count, int has_less) {
+  int room = count + !has_less, each = count + 1;
+  int expected = has_less ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
   int *all = malloc((size_t)(each * size) * sizeof *all);
   int *got = malloc((size_t)(each * size) * sizeof *got);
   fill(all, each * size, 1000000 * rank);
@@ -288,12 +320,15 @@ static void parts_too_long(MPI_Comm comm, int rank, int size, int count) {
 
 /* Few bytes, many, and as many as go in another way. */
 static void too_long(MPI_Comm comm, int rank, int size) {
-  static const int counts[] = {1, 3000, 70000};
+  static const int counts[] = {1, 1000, 3000, 70000};
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-  for (int i = 0; i < 3; i++) {
+  for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
     bcast_too_long(comm, rank, size, counts[i]);
+    bcast_to_other_room(comm, rank, size, counts[i], -1);
+    bcast_to_other_room(comm, rank, size, counts[i], 1);
     gather_too_long(comm, rank, size, counts[i]);
-    parts_too_long(comm, rank, size, counts[i]);
+    parts_too_long(comm, rank, size, counts[i], rank % 2 == 1);
+    parts_too_long(comm, rank, size, counts[i], rank >= size / 2); /* all of some nodes */
   }
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
 }
@@ -346,7 +381,7 @@ static void all_on(MPI_Comm comm) {
   gathered(comm, rank, size);
   MPI_Barrier(comm);
   reduced_at_root(comm, rank, size);
-  if (check_is_one_node()) too_long(comm, rank, size); /* else not all that ought to learn of it */
+  too_long(comm, rank, size);
   many(comm, rank, size);
 }
 
@@ -369,6 +404,8 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(whole, &merged_rank);
     CHECK(merged_rank == split_rank + (rank % 2 == 0 ? 0 : (size + 1) / 2));
     all_on(whole);
+    for (int count = 1; count < 100000; count *= 40)
+      bcast_inter_too_long(inter, rank % 2 == 0, count);
     MPI_Comm_free(&inter);
     MPI_Comm_free(&whole);
   }

@@ -80,6 +80,13 @@ class Nodes(unittest.TestCase):
             result = launch("-n", str(nodes), TMPIRUN, "-n", str(ranks), OVER_NODES, what)
             self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "right\n", ""), result)
 
+    def test_more_than_there_is_room_for(self):
+        """A rank with too little room gets an error and what fits, as on one node, and the others get all."""
+        for name, nodes, ranks in [("collectives", 2, 6), ("collectives", 3, 6), ("collectives", 4, 4), ("offers", 2, 6)]:
+            with self.subTest(name, nodes=nodes, ranks=ranks):
+                result = launch("-n", str(nodes), TMPIRUN, "-n", str(ranks), str(pathlib.Path(SHARED).with_name(name)), "wrong")
+                self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""), result)
+
     def test_messages_in_a_row(self):
         program = str(pathlib.Path(SHARED).with_name("bursts"))
         for nodes, ranks, variables in [(2, 2, {}), (2, 8, {}), (4, 8, {}), (2, 8, {"MLTP_VPS": "1"})]:

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* MPI_Barrier() and MPI_Bcast(). */
+#include <stdlib.h>
+
 #include "tmpi/coll/collective.h"
 #include "tmpi/coll/nodes.h"
 #include "tmpi/coll/offer.h"
@@ -96,9 +98,12 @@ static void bcast_inter(struct tm_coll *coll, void *buffer, size_t count, struct
     tm_coll_send(coll, buffer, count, type, 0);
     return;
   }
-  if (coll->comm->rank == 0) tm_coll_recv(coll, buffer, count, type, root);
+  const struct tm_part own = {buffer, count, type};
+  struct tm_passed passed = {own, NULL};
+  if (coll->comm->rank == 0) passed = tm_coll_recv_whole(coll, &own, root);
   struct tm_coll local = tm_coll_begin(coll->comm->local_comm, coll->call);
-  tm_bcast(&local, buffer, count, type, 0);
+  tm_bcast(&local, passed.part.at, passed.part.count, passed.part.type, 0);
+  free(passed.memory);
   if (coll->error == MPI_SUCCESS) coll->error = local.error;
 }
 

@@ -114,6 +114,17 @@ static inline void tm_coll_too_long(struct tm_coll *coll, int sender, size_t sen
 void tm_part_copy(struct tm_coll *coll, const struct tm_part *to, const struct tm_part *from,
                   int sender);
 
+/** What a rank has received and passes on: it lies in its buffer or, if it is longer or shorter
+ * than that, in memory of its own. */
+struct tm_passed {
+  struct tm_part part;
+  void *memory; /* to be freed; NULL: none */
+};
+
+/** Receives what a rank sent, for a caller that passes all of it on. Its own part gets what fits;
+ * the others may have room for more. */
+struct tm_passed tm_coll_recv_whole(struct tm_coll *coll, const struct tm_part *own, int source);
+
 /** A buffer to send from, in a structure that serves for both. */
 static inline void *tm_sendbuf(const void *buffer) { return (void *)(uintptr_t)buffer; }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The messages of collectives, and what communicators are made with. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "tmpi/coll/coll.h"
 #include "tmpi/error/errors.h"
@@ -65,6 +66,36 @@ void tm_coll_recv(struct tm_coll *coll, void *buffer, size_t count, struct tm_ty
   struct tm_request request;
   tm_request_borrow_inner(&request, TM_RECV, buffer, count, type, source, coll->tag, coll->comm);
   perform(coll, &request);
+}
+
+/* @return a rank's message to the caller, and its size; it is not received yet. */
+static struct tm_message *await_message(struct tm_coll *coll, int source, size_t *bytes) {
+  struct tm_request probe;
+  struct tm_envelope envelope;
+  struct tm_message *message;
+  tm_request_borrow_inner(&probe, TM_RECV, NULL, 0, tm_type_of(MPI_BYTE), source, coll->tag,
+                          coll->comm);
+  probe.type = NULL; /* of whatever size the message is */
+  tm_mailbox_probe(&probe, true, true, coll->call, &envelope, bytes, &message);
+  return message;
+}
+
+struct tm_passed tm_coll_recv_whole(struct tm_coll *coll, const struct tm_part *own, int source) {
+  size_t bytes, room = own->count * own->type->size;
+  struct tm_message *message = await_message(coll, source, &bytes);
+  struct tm_passed whole = {*own, NULL};
+  if (bytes != room) {
+    whole.memory = malloc(bytes + 1);
+    if (whole.memory == NULL) tm_panic("no memory for a message of %zu bytes", bytes);
+    whole.part = (struct tm_part){whole.memory, bytes, tm_type_of(MPI_BYTE)};
+  }
+  struct tm_request request;
+  tm_request_borrow_inner(&request, TM_RECV, whole.part.at, whole.part.count, whole.part.type,
+                          source, coll->tag, coll->comm);
+  request.message = message;
+  perform(coll, &request);
+  if (whole.memory != NULL) tm_part_copy(coll, own, &whole.part, source);
+  return whole;
 }
 
 void tm_coll_exchange(struct tm_coll *coll, const void *send, size_t send_count,

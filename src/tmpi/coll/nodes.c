@@ -2,6 +2,8 @@
 /* Collectives of several nodes that move data; nodes.h. */
 #include "tmpi/coll/nodes.h"
 
+#include <stdlib.h>
+
 #include "tmpi/object/span.h"
 
 /* The first error of either counts. */
@@ -40,19 +42,45 @@ static int actor_of(const struct actors *actors, int node) {
   return node == actors->root_node ? actors->root : actors->span->speakers[node];
 }
 
-/* A binomial tree of nodes, counted from the root's. */
-static void bcast_actors(struct tm_coll *coll, void *buffer, size_t count, struct tm_type *type,
-                         const struct actors *actors) {
-  int nodes = actors->span->nodes;
-  int place = (actors->span->own - actors->root_node + nodes) % nodes, bit = 1;
-  while (bit < nodes && (place & bit) == 0) bit *= 2;
-  if (place != 0)
-    tm_coll_recv(coll, buffer, count, type,
-                 actor_of(actors, (place - bit + actors->root_node) % nodes));
-  for (bit /= 2; bit > 0; bit /= 2)
-    if (place + bit < nodes)
-      tm_coll_send(coll, buffer, count, type,
-                   actor_of(actors, (place + bit + actors->root_node) % nodes));
+/* A node of a binomial tree, counted from the root's. */
+struct place {
+  int number, before, step; /* before: the number of the node that it hears from */
+};
+
+static struct place place_of(const struct actors *actors) {
+  int nodes = actors->span->nodes, bit = 1;
+  int number = (actors->span->own - actors->root_node + nodes) % nodes;
+  while (bit < nodes && (number & bit) == 0) bit *= 2;
+  return (struct place){number, number - bit, bit / 2};
+}
+
+static int actor_at(const struct actors *actors, int number) {
+  return actor_of(actors, (number + actors->root_node) % actors->span->nodes);
+}
+
+/* @return what the caller has to pass on. It may have less room than others for what the root sent,
+ * or more. Where nobody hears it from the caller, its own part is enough. */
+static struct tm_passed hear(struct tm_coll *coll, const struct tm_part *own,
+                             const struct actors *actors, const struct place *at) {
+  struct tm_passed passed = {*own, NULL};
+  bool passes_on =
+      coll->comm->local_comm->size > 1 || (at->step > 0 && at->number + 1 < actors->span->nodes);
+  if (at->number == 0) return passed;
+  int source = actor_at(actors, at->before);
+  if (passes_on) return tm_coll_recv_whole(coll, own, source);
+  tm_coll_recv(coll, own->at, own->count, own->type, source);
+  return passed;
+}
+
+static struct tm_passed bcast_actors(struct tm_coll *coll, const struct tm_part *own,
+                                     const struct actors *actors) {
+  const struct place at = place_of(actors);
+  struct tm_passed passed = hear(coll, own, actors, &at);
+  for (int step = at.step; step > 0; step /= 2)
+    if (at.number + step < actors->span->nodes)
+      tm_coll_send(coll, passed.part.at, passed.part.count, passed.part.type,
+                   actor_at(actors, at.number + step));
+  return passed;
 }
 
 void tm_nodes_bcast(struct tm_coll *coll, void *buffer, size_t count, struct tm_type *type,
@@ -61,10 +89,13 @@ void tm_nodes_bcast(struct tm_coll *coll, void *buffer, size_t count, struct tm_
   if (!tm_comm_spans(comm)) return; /* one rank alone */
   const struct actors actors = {comm->span, root, tm_span_index(comm->span, comm->group, root)};
   int actor = actor_of(&actors, comm->span->own);
-  if (comm->rank == actor) bcast_actors(coll, buffer, count, type, &actors);
+  const struct tm_part own = {buffer, count, type};
+  struct tm_passed passed = {own, NULL};
+  if (comm->rank == actor) passed = bcast_actors(coll, &own, &actors);
   struct tm_coll local = tm_coll_begin(local_comm, coll->call);
-  tm_bcast(&local, buffer, count, type,
+  tm_bcast(&local, passed.part.at, passed.part.count, passed.part.type,
            tm_group_find(local_comm->group, comm->group->ranks[actor]));
+  free(passed.memory);
   take_error(coll, &local);
 }
 

@@ -4,6 +4,11 @@
  * node sends what all its members have for all members of another node in one message. The members
  * of a node meet in their team: when their parts may be read, when what came may be read, and when
  * all have read it. Larger parts are messages between all members.
+ *
+ * A wrong program's ranks have parts of several sizes. A node that has some sends empty messages,
+ * and one whose parts have another size than this one's sends messages of another length. So each
+ * node finds out, because each hears from each, and all members begin again with messages between
+ * all: then a rank with too little room gets an error and what fits, as on one node.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +31,7 @@ struct peer {
   int members;
   int seen; /* members that next_place() has gone to */
   size_t out_bytes, in_bytes;
+  size_t announced; /* bytes that come in several messages */
   char *out, *in;
 };
 
@@ -35,7 +41,7 @@ struct exchange {
   const struct tm_span *span;
   size_t part;        /* bytes */
   struct peer *peers; /* by index of the node */
-  bool different;     /* some part has another size */
+  bool different;     /* some part has another size: of the first member */
 };
 
 /* A rank, as seen on its node. */
@@ -115,17 +121,52 @@ static int pieces_of(size_t bytes) {
   return (int)((bytes + TM_FAR_NOTE_MAX - 1) / TM_FAR_NOTE_MAX);
 }
 
-/* Starts the messages to a node, or from one. */
+static void start(struct exchange *x, struct batch *batch, enum tm_kind kind, void *at,
+                  size_t bytes, int member) {
+  struct tm_request *request = &batch->requests[batch->count];
+  tm_request_borrow_inner(request, kind, at, bytes, tm_type_of(MPI_BYTE), member, x->coll->tag,
+                          x->coll->comm);
+  tm_request_start(request);
+  batch->all[batch->count++] = request;
+}
+
+/* Starts the messages to a node, or from one: one at least. Before several goes how many bytes they
+ * have. A node that expects one message does not take that for it: parts of PART_MAX at most, where
+ * others have one byte, are no reason for several. */
 static void start_pieces(struct exchange *x, struct batch *batch, enum tm_kind kind, char *at,
-                         size_t bytes, int member) {
-  for (size_t piece; bytes > 0; bytes -= piece, at += piece) {
-    struct tm_request *request = &batch->requests[batch->count];
+                         size_t bytes, size_t *announced, int member) {
+  size_t piece;
+  if (bytes > TM_FAR_NOTE_MAX) start(x, batch, kind, announced, sizeof *announced, member);
+  do {
     piece = bytes < TM_FAR_NOTE_MAX ? bytes : TM_FAR_NOTE_MAX;
-    tm_request_borrow_inner(request, kind, at, piece, tm_type_of(MPI_BYTE), member, x->coll->tag,
-                            x->coll->comm);
-    tm_request_start(request);
-    batch->all[batch->count++] = request;
+    start(x, batch, kind, at, piece, member);
+    bytes -= piece;
+    at += piece;
+  } while (bytes > 0);
+}
+
+static bool is_different(const struct tm_request *recv) {
+  return recv->error != MPI_SUCCESS || recv->bytes != recv->count;
+}
+
+static void finish(struct exchange *x, struct batch *batch) {
+  tm_requests_wait(batch->all, batch->count, batch->count, x->coll->call);
+  for (int i = 0; i < batch->count; i++) {
+    const struct tm_request *request = batch->all[i];
+    x->different |= request->kind == TM_RECV && is_different(request);
+    tm_request_empty(batch->all[i]);
   }
+  batch->count = 0;
+}
+
+/* Several messages from a node need not come if it has not announced as many bytes. */
+static void expect(struct exchange *x, const struct batch *batch, const struct peer *from) {
+  struct tm_request *first = batch->all[0];
+  if (from->in_bytes <= TM_FAR_NOTE_MAX) return;
+  tm_requests_wait(&first, 1, 1, x->coll->call);
+  if (!is_different(first) && from->announced == from->in_bytes) return;
+  for (int i = 1; i < batch->count; i++)
+    if (batch->all[i]->kind == TM_RECV) tm_request_withdraw(batch->all[i]);
 }
 
 static struct batch batch_new(struct exchange *x, int most) {
@@ -141,22 +182,21 @@ static struct batch batch_new(struct exchange *x, int most) {
  * nodes before the first answer; with many pieces that would fill the receivers' memory. */
 static void exchange_all(struct exchange *x) {
   const struct tm_span *span = x->span;
-  int own = span->own, nodes = span->nodes, most = 0;
+  int own = span->own, nodes = span->nodes, most = 1;
   for (int i = 0; i < nodes; i++) {
     int in = pieces_of(x->peers[i].in_bytes), out = pieces_of(x->peers[i].out_bytes);
     if (i != own && in > most) most = in;
     if (i != own && out > most) most = out;
   }
   int at_a_time = most > 1 ? 1 : nodes - 1 < NODES_AT_A_TIME ? nodes - 1 : NODES_AT_A_TIME;
-  struct batch batch = batch_new(x, 2 * most * at_a_time);
+  struct batch batch = batch_new(x, 2 * (most + 1) * at_a_time);
   for (int step = 1; step < nodes; step++) {
     int to = (own + step) % nodes, from = (own - step + nodes) % nodes;
-    start_pieces(x, &batch, TM_RECV, x->peers[from].in, x->peers[from].in_bytes,
-                 span->speakers[from]);
-    start_pieces(x, &batch, TM_SEND, x->peers[to].out, x->peers[to].out_bytes, span->speakers[to]);
-    if (step % at_a_time != 0 && step < nodes - 1) continue;
-    tm_coll_finish(x->coll, batch.all, batch.count);
-    batch.count = 0;
+    struct peer *in = &x->peers[from], *out = &x->peers[to];
+    start_pieces(x, &batch, TM_RECV, in->in, in->in_bytes, &in->announced, span->speakers[from]);
+    start_pieces(x, &batch, TM_SEND, out->out, out->out_bytes, &out->out_bytes, span->speakers[to]);
+    if (most > 1) expect(x, &batch, in);
+    if (step % at_a_time == 0 || step == nodes - 1) finish(x, &batch);
   }
   free(batch.all);
   free(batch.requests);
@@ -182,7 +222,7 @@ void tm_nodes_exchange(struct tm_coll *coll, void *parts, size_t part) {
 
 static void publish(struct exchange *x, enum tm_exchange kind, const void *at) {
   if (x->local.comm->team == NULL) return;
-  tm_publish(&x->local, tm_exchange_rooted(kind, -1), at, 0, NULL);
+  tm_publish(&x->local, tm_exchange_rooted(kind, -1), at, x->part, NULL);
 }
 
 /* @return what a member has published. own: what the caller has. */
@@ -199,10 +239,24 @@ static const struct exchange *get_arrived(struct exchange *x, enum tm_exchange k
   return published(x, kind, 0, x);
 }
 
-static void end(struct exchange *x, bool different) {
-  if (different && x->coll->error == MPI_SUCCESS) x->coll->error = MPI_ERR_TRUNCATE;
+/* Exchanges what the members of this node have published and the first member has packed, if all of
+ * it has one size. */
+static void exchange_same(struct exchange *x, enum tm_exchange kind) {
+  const struct tm_comm *local_comm = x->local.comm;
+  for (int i = 0; local_comm->team != NULL && i < local_comm->size; i++)
+    x->different |= tm_published(&x->local, tm_exchange_rooted(kind, -1), i)->bytes != x->part;
+  for (int i = 0; x->different && i < x->span->nodes; i++) x->peers[i].out_bytes = 0;
+  exchange_all(x);
+}
+
+/* @return whether it is done. Otherwise all members begin again, with another tag: messages of this
+ * one may still come. */
+static bool end(struct exchange *x, bool different, void *buffer) {
   meet(x);
   free(x->peers);
+  free(buffer);
+  if (different) *x->coll = tm_coll_begin(x->coll->comm, x->coll->call);
+  return !different;
 }
 
 /* ---- the same to all */
@@ -222,11 +276,11 @@ static void gather_nodes(struct exchange *x, char *buffer, const struct tm_part 
   }
   for (int i = 0; i < here->members; i++)
     pack(x, here->in + (size_t)i * x->part, published(x, TM_EXCHANGE_ALLGATHER, i, own));
-  exchange_all(x);
+  exchange_same(x, TM_EXCHANGE_ALLGATHER);
 }
 
-/* in_place: the caller's part is where it belongs. */
-static void allgather_few(struct tm_coll *coll, const struct tm_part *own,
+/* in_place: the caller's part is where it belongs. @return false: not all parts have one size. */
+static bool allgather_few(struct tm_coll *coll, const struct tm_part *own,
                           const struct tm_parts *all, size_t part, bool in_place) {
   struct exchange x = begin(coll, part);
   char *buffer = NULL;
@@ -237,14 +291,14 @@ static void allgather_few(struct tm_coll *coll, const struct tm_part *own,
     gather_nodes(&x, buffer, own);
   }
   const struct exchange *first = get_arrived(&x, TM_EXCHANGE_ALLGATHER);
+  bool different = first->different;
   struct place at = before_all(&x);
-  while (next_place(&x, &at)) {
+  while (!different && next_place(&x, &at)) {
     struct tm_part to = tm_part_of(all, at.rank);
     if (at.rank != coll->comm->rank || !in_place)
       unpack(&x, &to, first->peers[at.node].in + (size_t)at.index * part, at.rank);
   }
-  end(&x, first->different);
-  free(buffer);
+  return end(&x, different, buffer);
 }
 
 /* In round i each rank sends to the one i after it, and receives from the one i before. */
@@ -254,10 +308,8 @@ void tm_nodes_allgather(struct tm_coll *coll, const struct tm_part *own,
   struct tm_part place = tm_part_of(all, comm->rank);
   const struct tm_part *source = own->at == MPI_IN_PLACE ? &place : own;
   size_t part = (size_t)all->count * (all->type != NULL ? all->type->size : 0);
-  if (!tm_counts_given(all->counts) && is_few(comm, part)) {
-    allgather_few(coll, source, all, part, source != own);
-    return;
-  }
+  bool few = !tm_counts_given(all->counts) && is_few(comm, part);
+  if (few && allgather_few(coll, source, all, part, source != own)) return;
   if (source == own) tm_part_copy(coll, &place, own, comm->rank);
   for (int i = 1; i < comm->size; i++) {
     int to = (comm->rank + i) % comm->size, from = (comm->rank - i + comm->size) % comm->size;
@@ -302,7 +354,7 @@ static void transpose_nodes(struct exchange *x, char *buffer, const struct sourc
       pack(x, peer->out + index * x->part, &part);
     }
   }
-  exchange_all(x);
+  exchange_same(x, TM_EXCHANGE_ALLTOALL);
 }
 
 /* The parts of the members of this node. */
@@ -316,7 +368,8 @@ static void copy_here(struct exchange *x, const struct source *own, const struct
   }
 }
 
-static void alltoall_few(struct tm_coll *coll, const struct source *own,
+/* @return false: not all parts have one size. */
+static bool alltoall_few(struct tm_coll *coll, const struct source *own,
                          const struct tm_parts *recv, size_t part) {
   struct exchange x = begin(coll, part);
   int here = x.local.comm->size;
@@ -329,25 +382,23 @@ static void alltoall_few(struct tm_coll *coll, const struct source *own,
     transpose_nodes(&x, buffer, own);
   }
   const struct exchange *first = get_arrived(&x, TM_EXCHANGE_ALLTOALL);
+  bool different = first->different;
   struct place at = before_all(&x);
-  while (next_place(&x, &at)) {
+  while (!different && next_place(&x, &at)) {
     if (at.node == x.span->own) continue;
     struct tm_part to = tm_part_of(recv, at.rank);
     size_t index = (size_t)at.index * (size_t)here + (size_t)x.local.comm->rank;
     unpack(&x, &to, first->peers[at.node].in + index * part, at.rank);
   }
-  end(&x, first->different);
-  free(buffer);
+  return end(&x, different, buffer);
 }
 
 void tm_nodes_alltoall(struct tm_coll *coll, const struct tm_parts *send,
                        const struct tm_part *packed, const struct tm_parts *recv) {
   struct tm_comm *comm = coll->comm;
   size_t part = (size_t)recv->count * (recv->type != NULL ? recv->type->size : 0);
-  if (!tm_counts_given(recv->counts) && is_few(comm, part)) {
-    alltoall_few(coll, &(struct source){send, packed}, recv, part);
-    return;
-  }
+  bool few = !tm_counts_given(recv->counts) && is_few(comm, part);
+  if (few && alltoall_few(coll, &(struct source){send, packed}, recv, part)) return;
   for (int i = 0; i < comm->size; i++) {
     int to = (comm->rank + i) % comm->size, from = (comm->rank - i + comm->size) % comm->size;
     struct tm_part out = packed != NULL ? packed[to] : tm_part_of(send, to);
