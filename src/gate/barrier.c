@@ -18,15 +18,18 @@ static void report_released(void *object) {
 }
 
 static int wait_in_lot(struct gt_thread *me, pthread_barrier_t *b) {
-  gt_lock(me);
-  if ((unsigned)gt_lot_count(b) + 1 >= gt_barrier_count(b)) {
-    gt_lot_wake(b, INT_MAX);
-    gt_unlock(me);
-    gt_point(me, "pthread_barrier_wait");
-    return PTHREAD_BARRIER_SERIAL_THREAD;
-  }
-  gt_lot_enter(b);
-  gt_lot_wait(me, b, GT_WHY_BARRIER, &(struct gt_limit){0}, false);
+  int ended;
+  do {
+    gt_lock(me);
+    if ((unsigned)gt_lot_count(b) + 1 >= gt_barrier_count(b)) {
+      gt_lot_wake(b, INT_MAX);
+      gt_unlock(me);
+      gt_point(me, "pthread_barrier_wait");
+      return PTHREAD_BARRIER_SERIAL_THREAD;
+    }
+    gt_lot_enter(b);
+    ended = gt_lot_wait(me, b, GT_WHY_BARRIER, &(struct gt_limit){0}, false);
+  } while (ended == EAGAIN);
   return 0;
 }
 

@@ -48,7 +48,7 @@ int gt_cond_wait(pthread_cond_t *c, pthread_mutex_t *m, const struct gt_limit *l
   int ended = gt_lot_wait(me, c, GT_WHY_COND, limit, false);
   error = gt_mutex_lock(me, m, &(struct gt_limit){0});
   if (error == 0) m->__data.__nusers -= uses;
-  if (ended == ECANCELED) {
+  if (ended == ECANCELED || ended == EAGAIN) {
     ended = 0; /* as if woken for no reason, where cancellation is disabled */
     pthread_testcancel();
   }

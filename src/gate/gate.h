@@ -90,6 +90,8 @@ struct gt_thread {
   bool cancellable;       /**< [lock] a cancellation ends its wait */
   bool cancelled;         /**< [lock] pthread_cancel() was called for it */
   int result;             /**< [lock] how its wait ended */
+  uint32_t waits;         /**< [owner] in the lot so far, and those that it left */
+  uint32_t left;          /**< [owner] number of the last wait that it left */
   bool counted;           /**< [lock] it has a permit; real-time and early threads have none */
   int priority;           /**< [owner] real-time priority when it began to wait; 0: none */
   uint32_t priority_seen; /**< [owner] changes of priorities when it asked for its own */
@@ -158,10 +160,11 @@ static inline struct gt_thread *gt_enter(void) {
   return mt_likely(mt_load_relaxed(&me->open) != 0) ? me : gt_enter_slow();
 }
 
-/** The same for functions that no signal handler may call. If a thread that is in a call that waits
- * comes here, a handler has left that call by siglongjmp(), or as some runtimes of languages do
- * without it. The thread gets a permit again: it would wait in libc, and wake threads there that
- * wait in the lot. If it is in a handler after all, its call has a permit. */
+/** The same for functions that no signal handler may call. If a thread that waits comes here, a
+ * handler has left the wait by siglongjmp(), or as some runtimes of languages do without it. The
+ * thread leaves the lot and gets a permit again: it would wait in libc, wake threads there that
+ * wait in the lot, and be woken in place of others. If it is in a handler after all, its wait
+ * begins again when the handler returns. */
 struct gt_thread *gt_enter_again_slow(void);
 
 static inline struct gt_thread *gt_enter_again(void) {

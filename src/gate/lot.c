@@ -62,6 +62,7 @@ void gt_lot_repost(void) {
 
 int gt_lot_wait(struct gt_thread *me, const void *key, enum gt_why why,
                 const struct gt_limit *limit, bool first) {
+  uint32_t number = ++me->waits;
   me->key = key;
   me->why = why;
   me->result = 0;
@@ -85,7 +86,29 @@ int gt_lot_wait(struct gt_thread *me, const void *key, enum gt_why why,
   }
   gt_await_permit(me);
   me->why = GT_WHY_NOTHING;
-  return me->result;
+  if (me->waits == number) return me->result;
+  /* A handler has interrupted it, and has waited, too. */
+  if (error == EINTR) return EINTR;
+  return me->left == number ? EAGAIN : 0;
+}
+
+/* Whether one waiter is woken for each time that the object becomes free. */
+static bool takes_turns(enum gt_why why) {
+  return why == GT_WHY_MUTEX || why == GT_WHY_COND || why == GT_WHY_SEM || why == GT_WHY_SPIN ||
+         why == GT_WHY_WORD;
+}
+
+void gt_lot_quit(struct gt_thread *me) {
+  gt_lock(me);
+  if (me->state == GT_PARKED) {
+    me->left = me->waits++;
+    gt_lot_end(me, 0);
+  } else if (takes_turns(me->why)) {
+    gt_lot_wake(me->key, 1);
+  }
+  gt_unlock(me);
+  gt_await_permit(me);
+  me->why = GT_WHY_NOTHING;
 }
 
 void gt_lot_lock_and_wake(struct gt_thread *me, const void *key, int most) {

@@ -56,10 +56,16 @@ void gt_lot_leave(const void *key);
  * Waits in the queue of key, where gt_lot_enter() has counted the caller, until woken. Gives up
  * the permit and gt_lock; on return has a permit, and not gt_lock.
  * @param first before the other waiters: the caller waited and was too late
- * @return 0; ETIMEDOUT, ECANCELED, EINTR as *limit allows
+ * @return 0; ETIMEDOUT, ECANCELED, EINTR as *limit allows; EAGAIN: it left the wait in a handler
+ * (gt_lot_quit()), and has to wait again
  */
 int gt_lot_wait(struct gt_thread *me, const void *key, enum gt_why why,
                 const struct gt_limit *limit, bool first);
+
+/** The calling thread has left its wait, or a handler has interrupted it. Takes it out of the lot
+ * if it is still there; if it was woken, another waiter is woken in its place. Returns when it has
+ * a permit. Without gt_lock. */
+void gt_lot_quit(struct gt_thread *me);
 
 /** Moves up to `most` waiters of key to the ready queue, in the order of their arrival. Under
  * gt_lock. @return how many. */

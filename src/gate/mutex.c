@@ -35,7 +35,8 @@ int gt_try_or_wait(struct gt_thread *me, void *object, int (*try)(void *object),
       return EINVAL;
     }
     int ended = gt_lot_wait(me, object, why, limit, again);
-    if (ended == 0) continue;
+    if (ended == EAGAIN && limit->cancellable) pthread_testcancel();
+    if (ended == 0 || ended == EAGAIN) continue;
     error = try(object); /* it may have become free when the time was over */
     if (error != EBUSY || ended != ECANCELED) return error == EBUSY ? ended : error;
     pthread_testcancel(); /* returns only where cancellation is disabled */

@@ -11,10 +11,13 @@
 static int sleep_seeded(struct gt_thread *me, clockid_t clock, uint64_t until) {
   struct timespec at = {(time_t)(until / 1000000000), (long)(until % 1000000000)};
   struct gt_limit limit = {&at, clock, .cancellable = true, .interruptible = true};
-  pthread_testcancel();
-  gt_lock(me);
-  gt_lot_enter(me);
-  int ended = gt_lot_wait(me, me, GT_WHY_SLEEP, &limit, false);
+  int ended;
+  do {
+    pthread_testcancel();
+    gt_lock(me);
+    gt_lot_enter(me);
+    ended = gt_lot_wait(me, me, GT_WHY_SLEEP, &limit, false);
+  } while (ended == EAGAIN);
   if (ended == ECANCELED) pthread_testcancel();
   return ended == EINTR ? EINTR : 0;
 }

@@ -144,7 +144,16 @@ static void begin_thread(struct beginning *from) {
   gt_await_permit(me);
 }
 
+/* Whether a thread that runs waits in the lot or for a permit, as far as the gate knows. It sees
+ * its own state, unless another changes it: then it is one of these before and afterwards. */
+static bool is_waiting(const struct gt_thread *me) {
+  uint32_t state = mt_load_relaxed(&me->state); /* relaxed: gt_lot_quit() looks under the lock */
+  bool waits = state == GT_PARKED || state == GT_READY || state == GT_RUNS;
+  return waits && mt_load_relaxed(&me->open) == 0 && !me->locked;
+}
+
 void gt_thread_end(struct gt_thread *me) {
+  if (is_waiting(me)) gt_lot_quit(me);
   gt_lock(me);
   unlink_thread(me);
   if (gt_seeded) gt_lot_wake(me, INT_MAX); /* elsewhere the kernel wakes threads that join it */
@@ -251,8 +260,14 @@ struct gt_thread *gt_enter_slow(void) {
 
 struct gt_thread *gt_enter_again_slow(void) {
   struct gt_thread *me = gt_enter_slow();
-  if (me != NULL || !is_on || gt_me.locked || gt_me.state != GT_CALL) return me;
-  gt_return(&gt_me);
+  if (me != NULL) mt_store_relaxed(&me->lent, 0); /* it may have left a call that lent its permit */
+  if (me != NULL || !is_on) return me;
+  if (is_waiting(&gt_me))
+    gt_lot_quit(&gt_me);
+  else if (!gt_me.locked && gt_me.state == GT_CALL)
+    gt_return(&gt_me);
+  else
+    return NULL;
   return &gt_me;
 }
 
@@ -336,7 +351,9 @@ static int join(pthread_t thread, void **result, const struct gt_limit *limit) {
     pthread_testcancel();
   }
   if (me != NULL && gt_seeded) {
-    if (await_end(me, thread, limit) == ECANCELED) pthread_testcancel();
+    int ended;
+    while ((ended = await_end(me, thread, limit)) == EAGAIN) continue;
+    if (ended == ECANCELED) pthread_testcancel();
   } else if (me != NULL) {
     int error = gt_next.tryjoin(thread, result);
     /* GT-16 kernel: the store that says that the thread has ended; pairs GT-15.

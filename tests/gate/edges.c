@@ -14,11 +14,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "asleep.h"
 
 #define CHECK(condition)                                                                           \
   ((condition) ? (void)0 : failed(__LINE__, #condition)) /* not assert(): NDEBUG may be set */
@@ -264,53 +265,154 @@ static void test_once(int children) {
   CHECK(pthread_once(&beginning, begin) == 0 && runs == 1);
 }
 
-/* ---- a handler that leaves the call which it has interrupted */
+/* ---- a handler that interrupts a wait */
 
-static sigjmp_buf before_sleep;
-static pthread_cond_t called = PTHREAD_COND_INITIALIZER;
-static int is_waiting, is_called;
+enum wait { AT_SLEEP, AT_COND, AT_MUTEX, AT_SEM, AT_BARRIER };
 
-static void jump(int signo) {
+/* What is waited for. libc keeps something of a wait that was left, so each round has its own. */
+static struct {
+  enum wait wait;
+  pthread_cond_t cond;
+  pthread_mutex_t mutex;
+  sem_t sem;
+  pthread_barrier_t barrier;
+  bool is_free;
+} object;
+
+static sigjmp_buf before_wait;
+static volatile sig_atomic_t leaves, handled;
+static volatile pid_t waiter; /* 0: it is not about to wait */
+static pthread_t first_waiter;
+
+/* It leaves the wait, or calls what handlers may not call. */
+static void on_interrupt(int signo) {
   (void)signo;
-  siglongjmp(before_sleep, 1);
+  waiter = 0;
+  if (leaves) siglongjmp(before_wait, 1);
+  pthread_mutex_lock(&mutex);
+  pthread_mutex_unlock(&mutex);
+  waiter = gettid();
+  handled = 1;
 }
 
-static void *wait_for_call(void *arg) {
-  pthread_mutex_lock(&mutex);
-  is_waiting = 1;
-  while (!is_called) CHECK(pthread_cond_wait(&called, &mutex) == 0);
-  pthread_mutex_unlock(&mutex);
+static void begin_round(enum wait wait) {
+  object.wait = wait;
+  object.is_free = false;
+  handled = 0;
+  first_waiter = pthread_self();
+  CHECK(pthread_cond_init(&object.cond, NULL) == 0);
+  CHECK(pthread_mutex_init(&object.mutex, NULL) == 0 && sem_init(&object.sem, 0, 0) == 0);
+  CHECK(pthread_barrier_init(&object.barrier, NULL, 2) == 0 && sem_init(&ready, 0, 0) == 0);
+}
+
+static void wait_for_object(void) {
+  switch (object.wait) {
+    case AT_COND:
+      pthread_mutex_lock(&object.mutex);
+      while (!object.is_free) CHECK(pthread_cond_wait(&object.cond, &object.mutex) == 0);
+      pthread_mutex_unlock(&object.mutex);
+      break;
+    case AT_MUTEX:
+      CHECK(pthread_mutex_lock(&object.mutex) == 0);
+      pthread_mutex_unlock(&object.mutex);
+      break;
+    case AT_SEM: wait_for(&object.sem); break;
+    case AT_BARRIER: pthread_barrier_wait(&object.barrier); break;
+    default:
+      for (;;) sleep(1000);
+  }
+  CHECK(object.is_free);
+}
+
+/* By the thread that has the mutex, if that is waited for. */
+static void make_free(void) {
+  if (object.wait == AT_COND) pthread_mutex_lock(&object.mutex);
+  object.is_free = true;
+  if (object.wait == AT_COND) pthread_cond_signal(&object.cond);
+  if (object.wait == AT_SEM) sem_post(&object.sem);
+  if (object.wait == AT_BARRIER) pthread_barrier_wait(&object.barrier);
+  if (object.wait == AT_COND || object.wait == AT_MUTEX) pthread_mutex_unlock(&object.mutex);
+}
+
+static void *interrupt(void *arg) {
+  await_sleep(&waiter);
+  CHECK(pthread_kill(first_waiter, SIGUSR2) == 0);
   return arg;
 }
 
-static void test_jumps(void) {
-  const struct itimerval soon = {.it_value.tv_usec = 1000};
-  struct sigaction action = {.sa_handler = jump}, before;
-  sigset_t alarms;
-  pthread_t thread;
-  CHECK(sigemptyset(&alarms) == 0 && sigaddset(&alarms, SIGALRM) == 0);
-  CHECK(sigaction(SIGALRM, &action, &before) == 0);
-  for (volatile int i = 0; i < 3; i++) {
-    is_waiting = is_called = 0;
-    CHECK(pthread_sigmask(SIG_BLOCK, &alarms, NULL) == 0); /* for the thread that waits */
-    CHECK(pthread_create(&thread, NULL, wait_for_call, NULL) == 0);
-    CHECK(pthread_sigmask(SIG_UNBLOCK, &alarms, NULL) == 0);
-    for (int seen = 0; !seen; sched_yield()) {
-      pthread_mutex_lock(&mutex);
-      seen = is_waiting;
-      pthread_mutex_unlock(&mutex);
-    }
-    if (sigsetjmp(before_sleep, 1) == 0) {
-      CHECK(setitimer(ITIMER_REAL, &soon, NULL) == 0);
-      for (;;) sleep(1000);
-    }
-    pthread_mutex_lock(&mutex);
-    is_called = 1;
-    pthread_cond_signal(&called);
-    pthread_mutex_unlock(&mutex);
-    CHECK(pthread_join(thread, NULL) == 0);
+/* Has the mutex from the beginning, and makes the object free after a post of `go`. */
+static void *hold(void *go) {
+  if (object.wait == AT_MUTEX) pthread_mutex_lock(&object.mutex);
+  sem_post(&ready);
+  wait_for(go);
+  make_free();
+  return NULL;
+}
+
+static void *wait_as_other(void *tid) {
+  *(volatile pid_t *)tid = gettid();
+  wait_for_object();
+  return NULL;
+}
+
+/* The thread waits for nothing then: it wakes others, and no wake-up of another is for it. */
+static void leave(enum wait wait) {
+  static volatile pid_t other_tid;
+  static sem_t go;
+  pthread_t holder, other, interrupter;
+  begin_round(wait);
+  leaves = 1;
+  other_tid = 0;
+  CHECK(sem_init(&go, 0, 0) == 0 && pthread_create(&holder, NULL, hold, &go) == 0);
+  wait_for(&ready);
+  CHECK(pthread_create(&interrupter, NULL, interrupt, NULL) == 0);
+  if (sigsetjmp(before_wait, 1) == 0) {
+    waiter = gettid();
+    wait_for_object();
+    failed(__LINE__, "it is interrupted");
   }
-  CHECK(sigaction(SIGALRM, &before, NULL) == 0);
+  if (wait == AT_COND) { /* libc has locked the mutex for it again */
+    pthread_mutex_trylock(&object.mutex);
+    pthread_mutex_unlock(&object.mutex);
+  }
+  if (wait == AT_SLEEP) object.wait = AT_COND;
+  CHECK(pthread_create(&other, NULL, wait_as_other, (void *)&other_tid) == 0);
+  await_sleep(&other_tid);
+  sem_post(&go);
+  CHECK(pthread_join(interrupter, NULL) == 0 && pthread_join(holder, NULL) == 0);
+  CHECK(pthread_join(other, NULL) == 0);
+}
+
+static void *disturb(void *arg) {
+  if (object.wait == AT_MUTEX) pthread_mutex_lock(&object.mutex);
+  sem_post(&ready);
+  interrupt(NULL);
+  while (!handled) sched_yield();
+  await_sleep(&waiter);
+  make_free();
+  return arg;
+}
+
+/* The wait goes on when the handler returns. */
+static void stay(enum wait wait) {
+  pthread_t thread;
+  begin_round(wait);
+  leaves = 0;
+  CHECK(pthread_create(&thread, NULL, disturb, NULL) == 0);
+  wait_for(&ready);
+  waiter = gettid();
+  wait_for_object();
+  waiter = 0;
+  CHECK(pthread_join(thread, NULL) == 0);
+}
+
+static void test_interrupted_waits(void) {
+  const struct sigaction action = {.sa_handler = on_interrupt};
+  CHECK(sigaction(SIGUSR2, &action, NULL) == 0);
+  for (int round = 0; round < 3; round++) {
+    for (enum wait wait = AT_SLEEP; wait <= AT_SEM; wait++) leave(wait);
+    for (enum wait wait = AT_COND; wait <= AT_BARRIER; wait++) stay(wait);
+  }
 }
 
 /* ---- many that wait for one broadcast, and a child of a program that has such threads */
@@ -427,7 +529,7 @@ int main(int argc, char **argv) {
   test_children();
   test_children_of_handlers();
   test_once(2);
-  test_jumps();
+  test_interrupted_waits();
   test_many();
   test_disabled_cancellation();
   puts("right");
