@@ -122,3 +122,5 @@ GT_EXPORT int pthread_once(pthread_once_t *control, void (*routine)(void)) {
   once.becomes = ONCE_DONE;
   return 0;
 }
+
+GT_OLD_NAME(__pthread_once, pthread_once);

@@ -149,6 +149,12 @@ GT_EXPORT pid_t waitpid(pid_t pid, int *status, int options) {
 
 GT_EXPORT pid_t wait(int *status) { return waitpid(-1, status, 0); }
 
+GT_OLD_NAME(__poll, poll);
+GT_OLD_NAME(__select, select);
+GT_OLD_NAME(__read, read);
+GT_OLD_NAME(__waitpid, waitpid);
+GT_OLD_NAME(__wait, wait);
+
 /* ---- what programs compiled with _FORTIFY_SOURCE call; room: the size of the buffer */
 
 _Noreturn void __chk_fail(void);

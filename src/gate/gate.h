@@ -46,6 +46,12 @@
 
 #define GT_EXPORT __attribute__((visibility("default")))
 
+/** A second name of a function, by which programs and libraries call libc's that were linked long
+ * ago, or libraries of the GNU project. */
+#define GT_OLD_NAME(old, name)                                                                     \
+  extern __typeof__(name) gt_old_##old __asm__(#old)                                               \
+      __attribute__((alias(#name), copy(name), visibility("default")))
+
 enum gt_state { GT_NEW, GT_RUNS, GT_READY, GT_PARKED, GT_CALL, GT_CAUGHT, GT_ENDED };
 
 /** A permit that its thread has not claimed yet may go to another (permits.c). */

@@ -157,6 +157,10 @@ GT_EXPORT int pthread_mutex_unlock(pthread_mutex_t *m) {
   return 0;
 }
 
+GT_OLD_NAME(__pthread_mutex_lock, pthread_mutex_lock);
+GT_OLD_NAME(__pthread_mutex_trylock, pthread_mutex_trylock);
+GT_OLD_NAME(__pthread_mutex_unlock, pthread_mutex_unlock);
+
 /* ---- spin locks: a waiter that has spun for long parks, since the holder may need its permit */
 
 static int try_spin(void *lock) { return gt_next.spin_trylock(lock); }

@@ -101,3 +101,9 @@ GT_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *l) {
   gt_point(me, "pthread_rwlock_unlock");
   return error;
 }
+
+GT_OLD_NAME(__pthread_rwlock_rdlock, pthread_rwlock_rdlock);
+GT_OLD_NAME(__pthread_rwlock_tryrdlock, pthread_rwlock_tryrdlock);
+GT_OLD_NAME(__pthread_rwlock_wrlock, pthread_rwlock_wrlock);
+GT_OLD_NAME(__pthread_rwlock_trywrlock, pthread_rwlock_trywrlock);
+GT_OLD_NAME(__pthread_rwlock_unlock, pthread_rwlock_unlock);

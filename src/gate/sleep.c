@@ -79,6 +79,10 @@ GT_EXPORT int sched_yield(void) {
   return gt_next.sched_yield();
 }
 
+GT_OLD_NAME(__nanosleep, nanosleep);
+GT_OLD_NAME(__sched_yield, sched_yield);
+GT_OLD_NAME(pthread_yield, sched_yield);
+
 /* ---- time; a thread that polls the clock lets others run */
 
 static struct gt_thread *enter_seeded(const char *call) {

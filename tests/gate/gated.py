@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`mltp run --threads`: stock pthread programs run as before, with as many threads as permits.
 
-Usage: gated.py MLTP OBJECTS VARIANTS CROWD EDGES PRIORITIES CALLS LENT EARLY FOUND MUSL [SANITIZED...]
+Usage: gated.py MLTP OBJECTS VARIANTS CROWD EDGES PRIORITIES CALLS LENT EARLY FOUND OLD_NAMES MUSL [SANITIZED...]
 """
 import os
 import pathlib
@@ -33,8 +33,8 @@ THREADS = 8  # of the crowd
 OTHERS = 6  # programs that compute on the same CPU
 MANY = 50  # permits: more threads than the gate wakes at once are woken
 HANG_S = 550  # CTest would end the test a little later, without what it has seen
-MLTP, OBJECTS, VARIANTS, CROWD, EDGES, PRIORITIES, CALLS, LENT, EARLY, FOUND, MUSL = sys.argv[1:12]
-SANITIZED = sys.argv[12:]
+MLTP, OBJECTS, VARIANTS, CROWD, EDGES, PRIORITIES, CALLS, LENT, EARLY, FOUND, OLD_NAMES, MUSL = sys.argv[1:13]
+SANITIZED = sys.argv[13:]
 GATE = pathlib.Path(__file__).resolve().parents[2] / "src/gate"
 
 
@@ -53,7 +53,7 @@ def gated(permits, *words, seed=(), monitor="auto"):
 
 def objects():
     """Each call on each kind of object does what it does without the gate."""
-    for program in (OBJECTS, VARIANTS, EDGES):
+    for program in (OBJECTS, VARIANTS, EDGES, OLD_NAMES):
         assert subprocess.run([program], check=True, capture_output=True).stdout == b"right\n"
         for permits in (1, 2, 4, MANY):
             assert gated(permits, program) == "right\n"
@@ -151,6 +151,12 @@ def exported(*files):
     return [name for file in files for name in re.findall(r"^GT_EXPORT .*?(\w+)\(", file.read_text(encoding="utf-8"), re.M)]
 
 
+def old_names(*files):
+    """Returns their second names that a new program finds, too. The linker and dlsym() hide libc's others."""
+    names = [name for file in files for name in re.findall(r"^GT_OLD_NAME\((\w+),", file.read_text(encoding="utf-8"), re.M)]
+    return [name for name in names if "pthread_" not in name]
+
+
 def each_call_lends():
     """With one permit and without the monitor the thread that ends a wait runs during each call. A call that finds what it
     waits for keeps its permit. All calls of calls.c and word.c are tried."""
@@ -183,8 +189,9 @@ def calls_before_the_start():
 def functions_by_a_handle():
     """A program that finds functions by a handle of libc gets the same that it calls by their names: each of the gate's."""
     names = exported(*GATE.glob("*.c"))
-    assert len(names) > 80, names
-    for words in ((), (*names, "dlsym", "dlvsym")):
+    others = old_names(*GATE.glob("*.c"))
+    assert len(names) > 80 and len(others) > 5, (names, others)
+    for words in ((), (*names, *others, "dlsym", "dlvsym")):
         assert subprocess.run([FOUND, *words], check=True, capture_output=True).stdout == b"right\n"
         for permits in (1, 2):
             assert gated(permits, FOUND, *words) == "right\n"
