@@ -168,10 +168,6 @@ static void make_objects(void) {
 
 # Where the class is another one, as (pattern of functions, parameter or value): the class, or None where nothing is wrong.
 OTHERS = (
-    (r"Alloc_mem|Comm_dup_with_info|Comm_split_type|Dist_graph_create\w*|Session_get_n\w*|P(send|recv)_init|\w+_port|"
-     r"(Unp|P)ublish_name", "info", None),  # of which no hint is looked at
-    ("Lookup_name", "info", "NAME"),
-    ("Comm_(accept|connect)", "info", "PORT"),
     (r"(Comm|Win|Type)_get_name", "MPI_(COMM|WIN|DATATYPE)_NULL", None),  # which has a name
     (r"File_\w+_errhandler", "MPI_FILE_NULL", None),  # whose handler is that of files to come
     ("Status_set_(source|tag)", "source|tag", None),

@@ -215,8 +215,8 @@ int tm_collective_init(const struct tm_collective *c, MPI_Info info, MPI_Request
   int error = tm_collective_check(c);
   if (error != MPI_SUCCESS) return error;
   struct tm_comm *comm = tm_comm_of(c->comm);
-  if (info != MPI_INFO_NULL && tm_info_of(info) == NULL)
-    return tm_fail(comm, c->call, MPI_ERR_INFO, "the info is not valid");
+  error = tm_check_info(comm, c->call, info);
+  if (error != MPI_SUCCESS) return error;
   struct tm_task *task = make_task(comm, c);
   if (task == NULL) return tm_fail_code(comm, c->call, MPI_ERR_NO_MEM);
   task->request->persistent = true;

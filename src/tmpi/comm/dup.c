@@ -32,6 +32,7 @@ static int dup(const char *call, MPI_Comm handle, MPI_Info info, bool own_info, 
   struct tm_comm *old;
   struct tm_attributes *attributes;
   int error = tm_get_comm(call, handle, &old);
+  if (error == MPI_SUCCESS) error = tm_check_info(old, call, info);
   if (error != MPI_SUCCESS) return error;
   *copy = MPI_COMM_NULL;
   error = tm_attributes_copy(&attributes, &old->attributes, handle);

@@ -47,8 +47,7 @@ int PMPI_Comm_idup_with_info(MPI_Comm handle, MPI_Info info, MPI_Comm *copy, MPI
   static const char call[] = "MPI_Comm_idup_with_info";
   struct tm_comm *comm;
   int error = tm_get_comm(call, handle, &comm);
-  if (error == MPI_SUCCESS && info != MPI_INFO_NULL && tm_info_of(info) == NULL)
-    error = tm_fail(comm, call, MPI_ERR_INFO, "the info is not valid");
+  if (error == MPI_SUCCESS) error = tm_check_info(comm, call, info);
   if (error != MPI_SUCCESS) return error;
   return start(call, comm, handle, info != MPI_INFO_NULL ? tm_info_of(info) : NULL, copy, request);
 }

@@ -37,8 +37,9 @@ static void copy_name(struct tm_registry_entry *entry, const char *port) {
 int PMPI_Open_port(MPI_Info info, char *port_name) {
   const struct tm_rank *rank = tm_enter("MPI_Open_port");
   struct tm_registry_entry entry = {.owner = rank->number};
-  (void)info; /* no hints are known */
-  int error = tm_registry(TM_PORT_OPEN, "MPI_Open_port", NULL, &entry);
+  int error = tm_check_info(NULL, "MPI_Open_port", info); /* no hints are known */
+  if (error != MPI_SUCCESS) return error;
+  error = tm_registry(TM_PORT_OPEN, "MPI_Open_port", NULL, &entry);
   if (error != MPI_SUCCESS) return tm_fail_code(NULL, "MPI_Open_port", error);
   snprintf(port_name, MPI_MAX_PORT_NAME, "%s", entry.port);
   return MPI_SUCCESS;
@@ -57,9 +58,10 @@ int PMPI_Close_port(const char *port_name) {
 int PMPI_Publish_name(const char *service_name, MPI_Info info, const char *port_name) {
   struct tm_registry_entry entry = {0};
   tm_enter("MPI_Publish_name");
-  (void)info;
+  int error = tm_check_info(NULL, "MPI_Publish_name", info);
+  if (error != MPI_SUCCESS) return error;
   copy_name(&entry, port_name);
-  int error = tm_registry(TM_SERVICE_NAME, "MPI_Publish_name", service_name, &entry);
+  error = tm_registry(TM_SERVICE_NAME, "MPI_Publish_name", service_name, &entry);
   if (error != MPI_ERR_SERVICE)
     return error == MPI_SUCCESS ? error : tm_fail_code(NULL, "MPI_Publish_name", error);
   return tm_fail(NULL, "MPI_Publish_name", MPI_ERR_SERVICE, "service '%.40s' is published already",
@@ -71,7 +73,8 @@ int PMPI_Unpublish_name(const char *service_name, MPI_Info info, const char *por
   static const char call[] = "MPI_Unpublish_name";
   struct tm_registry_entry entry = {0};
   tm_enter(call);
-  (void)info;
+  int error = tm_check_info(NULL, call, info);
+  if (error != MPI_SUCCESS) return error;
   copy_name(&entry, port_name);
   if (tm_registry(TM_SERVICE_FORGET, call, service_name, &entry) == MPI_SUCCESS) return MPI_SUCCESS;
   return tm_fail(NULL, call, MPI_ERR_SERVICE, "service '%.40s' is not published with this port",
@@ -82,7 +85,8 @@ int PMPI_Unpublish_name(const char *service_name, MPI_Info info, const char *por
 int PMPI_Lookup_name(const char *service_name, MPI_Info info, char *port_name) {
   struct tm_registry_entry entry = {0};
   tm_enter("MPI_Lookup_name");
-  (void)info;
+  int error = tm_check_info(NULL, "MPI_Lookup_name", info);
+  if (error != MPI_SUCCESS) return error;
   if (tm_registry(TM_SERVICE_FIND, "MPI_Lookup_name", service_name, &entry) != MPI_SUCCESS)
     return tm_fail(NULL, "MPI_Lookup_name", MPI_ERR_NAME, "service '%.40s' is not published",
                    service_name);
@@ -125,11 +129,12 @@ struct caller {
   uint64_t context;
 };
 
-/* A call of both roots. */
+/* A call of both roots. The info counts at the root alone. */
 struct joining {
   const char *call, *port;
   int owner;        /* of the port */
   uint64_t context; /* of the port */
+  MPI_Info info;
   bool accepts;
   double limit; /* seconds that it may wait to be accepted; 0: as long as it takes */
 };
@@ -179,7 +184,10 @@ static double limit_of(MPI_Info handle) {
 
 /* The root's part. */
 static int meet_at(struct tm_comm *comm, struct joining *m, struct tm_comm **bridge) {
-  int error = find_port(comm, m->call, m->port, m->accepts, &m->owner, &m->context);
+  int error = tm_check_info(comm, m->call, m->info);
+  if (error != MPI_SUCCESS) return error;
+  m->limit = m->accepts ? 0 : limit_of(m->info); /* to accept has no limit */
+  error = find_port(comm, m->call, m->port, m->accepts, &m->owner, &m->context);
   if (error != MPI_SUCCESS || (*bridge = meet(m)) != NULL) return error;
   return tm_fail(comm, m->call, MPI_ERR_PORT,
                  "rank %d has not accepted at '%.40s' for %g s (give a longer \"timeout\")",
@@ -206,15 +214,14 @@ static int join(struct joining *m, int root, MPI_Comm handle, MPI_Comm *result) 
 #pragma weak MPI_Comm_accept = PMPI_Comm_accept
 int PMPI_Comm_accept(const char *port_name, MPI_Info info, int root, MPI_Comm comm,
                      MPI_Comm *newcomm) {
-  (void)info; /* to accept has no limit */
-  struct joining joining = {.call = "MPI_Comm_accept", .port = port_name, .accepts = true};
+  struct joining joining = {"MPI_Comm_accept", port_name, .info = info, .accepts = true};
   return join(&joining, root, comm, newcomm);
 }
 
 #pragma weak MPI_Comm_connect = PMPI_Comm_connect
 int PMPI_Comm_connect(const char *port_name, MPI_Info info, int root, MPI_Comm comm,
                       MPI_Comm *newcomm) {
-  struct joining joining = {.call = "MPI_Comm_connect", .port = port_name, .limit = limit_of(info)};
+  struct joining joining = {"MPI_Comm_connect", port_name, .info = info, .accepts = false};
   return join(&joining, root, comm, newcomm);
 }
 

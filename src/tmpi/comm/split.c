@@ -137,6 +137,10 @@ int PMPI_Comm_split_type(MPI_Comm handle, int kind, int key, MPI_Info info, MPI_
                (kind >= MPI_COMM_TYPE_SHARED && kind <= MPI_COMM_TYPE_RESOURCE_GUIDED);
   tm_enter(call);
   if (!known) return tm_fail(NULL, call, MPI_ERR_ARG, "%d is no kind of split", kind);
+  struct tm_comm *comm;
+  int error = tm_get_comm(call, handle, &comm);
+  if (error == MPI_SUCCESS) error = tm_check_info(comm, call, info);
+  if (error != MPI_SUCCESS) return error;
   int node = tm_rank_node(tm_rank_number());
   int color = shares_memory(kind, info) ? node : MPI_UNDEFINED;
   return split_checked(call, handle, color, key, result);

@@ -179,8 +179,9 @@ int PMPI_Pcontrol(int level, ...) {
 
 #pragma weak MPI_Alloc_mem = PMPI_Alloc_mem
 int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *base) {
-  (void)info;
   tm_enter("MPI_Alloc_mem");
+  int error = tm_check_info(NULL, "MPI_Alloc_mem", info);
+  if (error != MPI_SUCCESS) return error;
   if (size < 0) return tm_fail(NULL, "MPI_Alloc_mem", MPI_ERR_SIZE, "size %td is negative", size);
   void *memory = malloc(size > 0 ? (size_t)size : 1);
   if (memory == NULL)

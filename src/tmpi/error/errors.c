@@ -15,6 +15,7 @@
 #include "core/internal/locks.h"
 #include "tmpi/error/code.h"
 #include "tmpi/layout/type.h"
+#include "tmpi/object/info.h"
 #include "tmpi/object/session.h"
 #include "tmpi/rank/handle.h"
 #include "tmpi/report/location.h"
@@ -81,6 +82,11 @@ int tm_fail_code(struct tm_comm *comm, const char *call, int code) {
   char why[MPI_MAX_ERROR_STRING];
   tm_code_text(code, why);
   return fail(comm, call, code, why);
+}
+
+int tm_check_info(struct tm_comm *comm, const char *call, MPI_Info handle) {
+  if (!tm_info_is_wrong(handle)) return MPI_SUCCESS;
+  return tm_fail(comm, call, MPI_ERR_INFO, "the info is not valid");
 }
 
 int tm_no_place(const char *call, const char *what) {

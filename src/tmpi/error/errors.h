@@ -41,6 +41,9 @@ static inline int tm_get_comm_quickly(const char *call, MPI_Comm handle, struct 
   return mt_likely(*comm != NULL) ? MPI_SUCCESS : tm_get_comm(call, handle, comm);
 }
 
+/** Checks a handle that may be MPI_INFO_NULL. @return MPI_SUCCESS, or what tm_fail() returned. */
+int tm_check_info(struct tm_comm *comm, const char *call, MPI_Info handle);
+
 /** Fills *type with the type of a handle that may be used in a message. */
 int tm_get_type(struct tm_comm *comm, const char *call, MPI_Datatype handle, struct tm_type **type);
 

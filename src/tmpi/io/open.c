@@ -172,7 +172,7 @@ static int check(const char *call, MPI_Comm handle, const char *name, int amode,
   int error = tm_get_comm(call, handle, comm);
   if (error != MPI_SUCCESS) return error;
   if ((*comm)->inter) return tm_fail(*comm, call, MPI_ERR_COMM, "it is an intercommunicator");
-  if (info != MPI_INFO_NULL && tm_info_of(info) == NULL)
+  if (tm_info_is_wrong(info))
     return tm_file_fail(NULL, call, MPI_ERR_INFO, "the info is not valid");
   if (name == NULL || path_of(name)[0] == '\0')
     return tm_file_fail(NULL, call, MPI_ERR_BAD_FILE, "the name of the file is empty");
@@ -255,7 +255,7 @@ int PMPI_File_close(MPI_File *handle) {
 int PMPI_File_delete(const char *filename, MPI_Info info) {
   static const char call[] = "MPI_File_delete";
   tm_enter(call);
-  if (info != MPI_INFO_NULL && tm_info_of(info) == NULL)
+  if (tm_info_is_wrong(info))
     return tm_file_fail(NULL, call, MPI_ERR_INFO, "the info is not valid");
   if (filename != NULL) tm_file_refresh_name(path_of(filename));
   if (filename == NULL || unlink(path_of(filename)) != 0)

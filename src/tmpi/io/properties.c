@@ -32,7 +32,7 @@ int PMPI_File_set_info(MPI_File handle, MPI_Info info_handle) {
   int error = tm_get_file(call, handle, &file);
   if (error != MPI_SUCCESS) return error;
   struct tm_info *info = tm_info_of(info_handle);
-  if (info == NULL && info_handle != MPI_INFO_NULL)
+  if (tm_info_is_wrong(info_handle))
     return tm_file_fail(file, call, MPI_ERR_INFO, "the info is not valid");
   bool ok = file->info != NULL || (file->info = tm_info_copy(NULL)) != NULL;
   for (int i = 0; ok && info != NULL && i < info->count; i++) {

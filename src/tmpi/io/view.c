@@ -218,7 +218,7 @@ int PMPI_File_set_view(MPI_File handle, MPI_Offset disp, MPI_Datatype etype_hand
   bool sequential = (file->common->amode & MPI_MODE_SEQUENTIAL) != 0;
   if (disp < 0 && !(sequential && disp == MPI_DISPLACEMENT_CURRENT))
     return tm_file_fail(file, call, MPI_ERR_ARG, "displacement %lld is negative", (long long)disp);
-  if (info != MPI_INFO_NULL && tm_info_of(info) == NULL)
+  if (tm_info_is_wrong(info))
     return tm_file_fail(file, call, MPI_ERR_INFO, "the info is not valid");
   error = check_types(file, call, etype_handle, filetype_handle, &etype, &filetype);
   if (error != MPI_SUCCESS) return error;

@@ -7,6 +7,7 @@
 #define TM_OBJECT_INFO_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "tmpi/mpi.h"
@@ -30,6 +31,10 @@ struct tm_info {
 
 /** @return the info of a handle, NULL: no valid one. */
 struct tm_info *tm_info_of(MPI_Info handle);
+/** @return whether a handle is neither an info's nor MPI_INFO_NULL. */
+static inline bool tm_info_is_wrong(MPI_Info handle) {
+  return handle != MPI_INFO_NULL && tm_info_of(handle) == NULL;
+}
 /** A copy; of NULL an empty one. @return NULL: no memory. */
 struct tm_info *tm_info_copy(const struct tm_info *info);
 /** The same, of hints that the standard has: others are not kept. */

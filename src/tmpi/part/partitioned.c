@@ -16,11 +16,16 @@ static bool join(struct tm_request *request, int partitions) {
   return far ? tm_far_channel_join(request, partitions) : tm_channel_join(request, partitions);
 }
 
-static int init(const struct tm_arguments *arguments, int partitions, enum tm_kind side,
-                MPI_Request *handle) {
+static int init(const struct tm_arguments *arguments, int partitions, MPI_Info info,
+                enum tm_kind side, MPI_Request *handle) {
   struct tm_request request;
   int error = tm_request_fill(&request, arguments, side, TM_STANDARD);
   if (error != MPI_SUCCESS) return error;
+  error = tm_check_info(request.comm, arguments->call, info); /* no hints are known */
+  if (error != MPI_SUCCESS) {
+    tm_request_empty(&request);
+    return error;
+  }
   int wrong = partitions < 0                                         ? MPI_ERR_ARG
               : side == TM_RECV && arguments->peer == MPI_ANY_SOURCE ? MPI_ERR_RANK
               : side == TM_RECV && arguments->tag == MPI_ANY_TAG     ? MPI_ERR_TAG
@@ -53,17 +58,15 @@ static int init(const struct tm_arguments *arguments, int partitions, enum tm_ki
 #pragma weak MPI_Psend_init = PMPI_Psend_init
 int PMPI_Psend_init(const void *buf, int partitions, MPI_Count count, MPI_Datatype datatype,
                     int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  (void)info; /* no hints are known */
   return init(&(struct tm_arguments){"MPI_Psend_init", buf, count, datatype, dest, tag, comm},
-              partitions, TM_SEND, request);
+              partitions, info, TM_SEND, request);
 }
 
 #pragma weak MPI_Precv_init = PMPI_Precv_init
 int PMPI_Precv_init(void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source,
                     int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  (void)info;
   return init(&(struct tm_arguments){"MPI_Precv_init", buf, count, datatype, source, tag, comm},
-              partitions, TM_RECV, request);
+              partitions, info, TM_RECV, request);
 }
 
 static int get(const char *call, MPI_Request handle, enum tm_mode side,

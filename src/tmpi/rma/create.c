@@ -29,9 +29,7 @@ static int check(const struct tm_win_making *m, struct tm_comm **comm) {
   if (m->disp_unit <= 0 || m->disp_unit > INT32_MAX)
     return tm_fail(*comm, m->call, MPI_ERR_DISP, "displacement unit %td is not positive, or large",
                    m->disp_unit);
-  if (m->info != MPI_INFO_NULL && tm_info_of(m->info) == NULL)
-    return tm_fail(*comm, m->call, MPI_ERR_INFO, "the info is not valid");
-  return MPI_SUCCESS;
+  return tm_check_info(*comm, m->call, m->info);
 }
 
 /* ---- what members have in common */

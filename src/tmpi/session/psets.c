@@ -12,6 +12,12 @@
 static const char *const sets[] = {"mpi://WORLD", "mpi://SELF"};
 enum { WORLD, SELF, SETS };
 
+static int get(const char *call, MPI_Session handle, MPI_Info info, struct tm_session **session) {
+  int error = tm_get_session(call, handle, session);
+  if (error != MPI_SUCCESS || !tm_info_is_wrong(info)) return error;
+  return tm_session_fail(*session, call, MPI_ERR_INFO, "the info is not valid");
+}
+
 #pragma weak MPI_Session_get_info = PMPI_Session_get_info
 int PMPI_Session_get_info(MPI_Session handle, MPI_Info *result) {
   struct tm_session *session;
@@ -27,8 +33,7 @@ int PMPI_Session_get_info(MPI_Session handle, MPI_Info *result) {
 #pragma weak MPI_Session_get_num_psets = PMPI_Session_get_num_psets
 int PMPI_Session_get_num_psets(MPI_Session handle, MPI_Info info, int *count) {
   struct tm_session *session;
-  (void)info;
-  int error = tm_get_session("MPI_Session_get_num_psets", handle, &session);
+  int error = get("MPI_Session_get_num_psets", handle, info, &session);
   if (error == MPI_SUCCESS) *count = SETS;
   return error;
 }
@@ -36,8 +41,7 @@ int PMPI_Session_get_num_psets(MPI_Session handle, MPI_Info info, int *count) {
 #pragma weak MPI_Session_get_nth_pset = PMPI_Session_get_nth_pset
 int PMPI_Session_get_nth_pset(MPI_Session handle, MPI_Info info, int n, int *length, char *name) {
   struct tm_session *session;
-  (void)info;
-  int error = tm_get_session("MPI_Session_get_nth_pset", handle, &session);
+  int error = get("MPI_Session_get_nth_pset", handle, info, &session);
   if (error != MPI_SUCCESS) return error;
   if (n < 0 || n >= SETS)
     return tm_session_fail(session, "MPI_Session_get_nth_pset", MPI_ERR_ARG,

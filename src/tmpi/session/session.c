@@ -39,8 +39,8 @@ int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *res
   struct tm_errhandler *handler = tm_errhandler_of(errhandler);
   if (handler == NULL)
     return tm_fail(NULL, call, MPI_ERR_ERRHANDLER, "the error handler is not valid");
-  if (info != MPI_INFO_NULL && tm_info_of(info) == NULL)
-    return tm_fail(NULL, call, MPI_ERR_INFO, "the info is not valid");
+  int error = tm_check_info(NULL, call, info);
+  if (error != MPI_SUCCESS) return error;
   if (info != MPI_INFO_NULL && !asks_for_a_level(tm_info_of(info)))
     return tm_fail_by(handler, call, MPI_ERR_INFO_VALUE,
                       "the info's thread_level is not the name of a level, as MPI_THREAD_SINGLE");

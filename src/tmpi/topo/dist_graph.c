@@ -12,6 +12,13 @@ struct edge {
   int source, dest, weight;
 };
 
+static int check_comm(const char *call, MPI_Comm handle, MPI_Info info, struct tm_comm **comm) {
+  int error = tm_get_comm(call, handle, comm);
+  if (error != MPI_SUCCESS) return error;
+  if ((*comm)->inter) return tm_fail(*comm, call, MPI_ERR_COMM, "it is an intercommunicator");
+  return tm_check_info(*comm, call, info);
+}
+
 static int check_ranks(struct tm_comm *comm, const char *call, int count, const int *ranks) {
   if (count < 0) return tm_fail(comm, call, MPI_ERR_ARG, "%d neighbours", count);
   for (int i = 0; i < count; i++)
@@ -46,10 +53,8 @@ int PMPI_Dist_graph_create_adjacent(MPI_Comm handle, int indegree, const int sou
   struct tm_comm *comm;
   struct tm_topology *t = NULL;
   bool weighted = sourceweights != MPI_UNWEIGHTED && destweights != MPI_UNWEIGHTED;
-  (void)info, (void)reorder;
-  int error = tm_get_comm(call, handle, &comm);
-  if (error == MPI_SUCCESS && comm->inter)
-    error = tm_fail(comm, call, MPI_ERR_COMM, "it is an intercommunicator");
+  (void)reorder;
+  int error = check_comm(call, handle, info, &comm);
   if (error == MPI_SUCCESS) error = check_ranks(comm, call, indegree, sources);
   if (error == MPI_SUCCESS) error = check_ranks(comm, call, outdegree, dests);
   if (error == MPI_SUCCESS) error = begin(call, comm, indegree, outdegree, weighted, result, &t);
@@ -156,10 +161,9 @@ int PMPI_Dist_graph_create(MPI_Comm handle, int n, const int sources[], const in
   struct tm_topology *t = NULL;
   struct edge *all, *in, *out;
   int count;
-  (void)info, (void)reorder;
-  int error = tm_get_comm(call, handle, &comm);
+  (void)reorder;
+  int error = check_comm(call, handle, info, &comm);
   if (error != MPI_SUCCESS) return error;
-  if (comm->inter) return tm_fail(comm, call, MPI_ERR_COMM, "it is an intercommunicator");
   struct edge *own = list_edges(comm, call, n, sources, degrees, dests, weights, &count, &error);
   if (own == NULL) return error;
   int total = gather_edges(comm, own, count, &all);
