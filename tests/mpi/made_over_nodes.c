@@ -36,6 +36,8 @@ static MPI_Comm made(const char *how, int rank, int size) {
     MPI_Comm_create(MPI_COMM_WORLD, rank % 2 == 1 ? odd : MPI_GROUP_EMPTY, &comm);
   if (strcmp(how, "create_group") == 0 && rank % 2 == 1)
     MPI_Comm_create_group(MPI_COMM_WORLD, odd, 3, &comm);
+  if (strcmp(how, "from_group") == 0 && rank % 2 == 1)
+    MPI_Comm_create_from_group(odd, "odd", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
   CHECK(is_odd_place(comm, rank, size));
   MPI_Group_free(&odd);
   MPI_Group_free(&all);

@@ -432,7 +432,7 @@ class Failing(unittest.TestCase):
         When a communicator is copied, nodes meet in a barrier now and then, at most 4 times in a row.
         """
         times, others, barriers = 20, self.sent("split", 0), 4 * 8
-        for how, most in [("split", times * 4 * 3), ("create", times * 4 * 3), ("create_group", times * 3),
+        for how, most in [("split", times * 4 * 3), ("create", times * 4 * 3), ("create_group", times * 3), ("from_group", times * 3),
                           ("dup", times * 3 + barriers), ("idup", times * 3 + barriers)]:
             with self.subTest(how):
                 self.assertLessEqual(self.sent(how, times) - others, most)

@@ -4,12 +4,14 @@
  * the tag that the program gives; from these all compute the context of a communicator to
  * make_interim in, by a hash of 60 bits: two that are under way at once will not have the same.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "tmpi/coll/coll.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/object/info.h"
 #include "tmpi/object/session.h"
+#include "tmpi/object/span.h"
 
 /* Fowler, Noll and Vo's. */
 static uint64_t add_to_hash(uint64_t hash, const void *data, size_t bytes) {
@@ -36,16 +38,31 @@ static struct tm_comm *make_interim(struct tm_group *group, const char *tag) {
   return tm_comm_new(interim_context(group, tag), group, group);
 }
 
-/* The first member makes a context and tells the others. @return false: no memory. */
+/* To the first member of each other node. */
+static void notify_nodes(struct tm_coll *coll, const struct tm_group *group, uint64_t context) {
+  struct tm_span *span = tm_group_spans(group) ? tm_span_new(group, 0) : NULL;
+  if (span == NULL && tm_group_spans(group))
+    tm_panic("no memory for a group of %d ranks", group->size);
+  for (int i = 1; span != NULL && i < span->nodes; i++)
+    tm_coll_send(coll, &context, sizeof context, tm_type_of(MPI_BYTE), span->speakers[i]);
+  free(span);
+}
+
+/* The first member makes a context and tells the first of each node, which tells the others there.
+ * @return false: no memory. */
 static bool agree(const char *call, struct tm_group *group, const char *tag, uint64_t *context) {
   struct tm_comm *interim = make_interim(group, tag);
   if (interim == NULL) return false;
   struct tm_coll coll = tm_coll_begin(interim, call);
   struct tm_type *byte = tm_type_of(MPI_BYTE);
-  if (interim->rank == 0) *context = tm_context_new();
-  for (int i = 1; interim->rank == 0 && i < group->size; i++)
-    tm_coll_send(&coll, context, sizeof *context, byte, i);
-  if (interim->rank != 0) tm_coll_recv(&coll, context, sizeof *context, byte, 0);
+  int rank = interim->rank, first = 0;
+  while (!tm_rank_is_here(group->ranks[first])) first++;
+  if (rank == 0)
+    notify_nodes(&coll, group, *context = tm_context_new());
+  else
+    tm_coll_recv(&coll, context, sizeof *context, byte, rank == first ? 0 : first);
+  for (int i = first + 1; rank == first && i < group->size; i++)
+    if (tm_rank_is_here(group->ranks[i])) tm_coll_send(&coll, context, sizeof *context, byte, i);
   tm_comm_release(interim);
   return true;
 }
@@ -69,7 +86,7 @@ static int check(const char *call, MPI_Group handle, const char *tag, MPI_Info i
   if (*group == NULL) return tm_fail_by(handler, call, MPI_ERR_GROUP, "the group is not valid");
   if (tag == NULL || strlen(tag) >= MPI_MAX_STRINGTAG_LEN)
     return tm_fail_by(handler, call, MPI_ERR_ARG, "there is no tag, or it is too long");
-  if (info != MPI_INFO_NULL && tm_info_of(info) == NULL)
+  if (tm_info_is_wrong(info))
     return tm_fail_by(handler, call, MPI_ERR_INFO, "the info is not valid");
   if (result == NULL)
     return tm_fail_by(handler, call, MPI_ERR_ARG, "there is no place for the communicator");
