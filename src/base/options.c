@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digits.h"
 #include "base/log.h"
 #include "mltp/alternatives.h"
 
@@ -274,12 +275,11 @@ static bool parse(const struct option *option, const char *text) {
       return true;
     }
   }
-  char *end;
-  errno = 0;
-  long long number = strtoll(text, &end, 10);
-  if (end == text || *end != '\0' || errno != 0) return false;
-  if (number < option->least || number > option->most) return false;
-  *(int64_t *)option->value = number;
+  uint64_t number;
+  const char *end = mt_digits(text, INT64_MAX, &number);
+  if (end == NULL || *end != '\0') return false;
+  if ((int64_t)number < option->least || (int64_t)number > option->most) return false;
+  *(int64_t *)option->value = (int64_t)number;
   return true;
 }
 

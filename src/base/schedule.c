@@ -8,23 +8,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digits.h"
 #include "base/log.h"
 #include "os/os.h"
 
+/* Reads two numbers with a colon between them. @return what follows; NULL: they are not there. */
+static const char *read_pair(const char *text, uint64_t *first, uint64_t *second, uint64_t most) {
+  text = mt_digits(text, UINT64_MAX, first);
+  return text != NULL && *text == ':' ? mt_digits(text + 1, most, second) : NULL;
+}
+
 /* Reads the next departure of a list. @return false: that is none. */
 static bool read_next(struct mt_schedule *schedule) {
-  unsigned long step;
-  unsigned choice;
-  int length = 0;
-  uint64_t last = schedule->step;
+  uint64_t choice, last = schedule->step;
   schedule->choice = 0;
   if (*schedule->rest == '\0') return true;
-  if (sscanf(schedule->rest, "%lu:%u%n", &step, &choice, &length) != 2) return false;
-  schedule->rest += length;
-  if (*schedule->rest == ',') schedule->rest++;
-  schedule->step = step;
-  schedule->choice = choice;
-  return step > last && choice != 0;
+  const char *end = read_pair(schedule->rest, &schedule->step, &choice, UINT32_MAX);
+  if (end == NULL || (*end != '\0' && (*end != ',' || end[1] == '\0'))) return false;
+  schedule->rest = end + (*end == ',');
+  schedule->choice = (uint32_t)choice;
+  return schedule->step > last && choice != 0;
 }
 
 static bool is_list(struct mt_schedule schedule) {
@@ -34,14 +37,13 @@ static bool is_list(struct mt_schedule schedule) {
   return true;
 }
 
+/* text: what follows "pct:". */
 static bool read_pct(struct mt_schedule *schedule, const char *text) {
-  unsigned long expected;
-  int depth, length = 0;
-  if (sscanf(text, "pct:%d:%lu%n", &depth, &expected, &length) != 2 || text[length] != '\0')
-    return false;
-  schedule->depth = depth;
-  schedule->expected = expected;
-  return depth >= 1 && depth <= MT_PCT_DEPTH_MAX && expected >= 1;
+  uint64_t depth;
+  const char *end = read_pair(text, &depth, &schedule->expected, UINT64_MAX);
+  if (end == NULL || *end != '\0' || depth < 1 || depth > MT_PCT_DEPTH_MAX) return false;
+  schedule->depth = (int)depth;
+  return schedule->expected >= 1;
 }
 
 int mt_schedule_read(struct mt_schedule *schedule, const char *text) {
@@ -49,7 +51,7 @@ int mt_schedule_read(struct mt_schedule *schedule, const char *text) {
   if (strcmp(text, "random") == 0) return 0;
   if (strncmp(text, "pct:", 4) == 0) {
     schedule->kind = MT_SCHEDULE_PCT;
-    if (read_pct(schedule, text)) return 0;
+    if (read_pct(schedule, text + 4)) return 0;
   } else {
     schedule->kind = MT_SCHEDULE_LIST;
     if (strcmp(text, "fifo") == 0) schedule->rest = "";
