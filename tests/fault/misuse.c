@@ -554,79 +554,11 @@ static void misuse_returns_errors_when_asked(void) {
   }
 }
 
-static void create_too_early(void) { spawn(do_nothing, NULL); }
-
-static void use_before_init(void) {
-  static const char *const no_settings[] = {NULL};
-  run_child(&outcome, create_too_early, no_settings);
-  print_message("%s", outcome.said);
-  assert_true(WIFSIGNALED(outcome.status));
-  assert_int_equal(WTERMSIG(outcome.status), SIGABRT);
-  assert_non_null(strstr(outcome.said, "mltp_create"));
-  assert_non_null(strstr(outcome.said, "mltp_init"));
-}
-
-static void *exit_foreign(void *p0) {
-  (void)p0;
-  mltp_exit(NULL);
-}
-
-static void exit_in_a_foreign_thread(void) {
-  pthread_t foreign;
-  set_up();
-  pthread_create(&foreign, NULL, exit_foreign, NULL);
-  mltp_sem_wait(&sem);
-}
-
-static void exit_before_init(void) { mltp_exit(NULL); }
-
-static void check_exit_aborts(void (*body)(void), const char *misuse, const char *word) {
-  const char *const settings[] = {misuse, NULL};
-  run_child(&outcome, body, settings);
-  print_message("%s", outcome.said);
-  assert_true(WIFSIGNALED(outcome.status));
-  assert_int_equal(WTERMSIG(outcome.status), SIGABRT);
-  assert_non_null(strstr(outcome.said, word));
-}
-
-/* It cannot return, whatever MLTP_MISUSE says. */
-static void mltp_exit_by_a_foreign_thread(void) {
-  check_exit_aborts(exit_in_a_foreign_thread, "MLTP_MISUSE=abort", "mltp_exit");
-  check_exit_aborts(exit_in_a_foreign_thread, "MLTP_MISUSE=error", "mltp_exit");
-}
-
-static void mltp_exit_before_init(void) {
-  check_exit_aborts(exit_before_init, "MLTP_MISUSE=abort", "mltp_init");
-}
-
-static void *exit_by_pthreads(void *p0) { pthread_exit(p0); }
-
-static void pthread_exit_unbound(void) {
-  set_up();
-  run_clumsy(exit_by_pthreads, NULL);
-}
-
-static void pthread_exit_bound(void) {
-  set_up();
-  mltp_join(spawn_bound(exit_by_pthreads, NULL), NULL);
-}
-
-/* It would end a VP: the process with status 0, or never. ThreadSanitizer's own pthread_exit() ends
- * the process where the caller is a fiber. */
-static void pthread_exit_in_a_thread(void) {
-  if (!THREAD_SANITIZED) check_exit_aborts(pthread_exit_unbound, "MLTP_MISUSE=abort", "mltp_exit");
-  check_exit_aborts(pthread_exit_bound, "MLTP_MISUSE=abort", "mltp_exit");
-}
-
 int main(void) {
   returned = shared_memory(sizeof *returned);
   const struct CMUnitTest tests[] = {
       TEST_BARE(misuse_names_thread_object_and_call),
       TEST_BARE(misuse_returns_errors_when_asked),
-      TEST_BARE(use_before_init),
-      TEST_BARE(mltp_exit_by_a_foreign_thread),
-      TEST_BARE(mltp_exit_before_init),
-      TEST_BARE(pthread_exit_in_a_thread),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
