@@ -5,21 +5,34 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "os/cgroup.h"
 #include "os/os.h"
 #include "support/support.h"
 
-enum { FILES = 4, NO_NAMESPACE = 77, MANY = 1000 /* more CPUs than there are */ };
+enum {
+  FILES = 4,
+  NO_NAMESPACE = 77,
+  NOT_HERE = 78, /* this user cannot ask */
+  MANY = 1000    /* more CPUs than there are */
+};
+
+/* More lines than are read at once. */
+#define LINE "7:net_cls,net_prio:/a/group/of/which/nothing/is/read/but/whose/name/is/rather/long\n"
+#define LINES LINE LINE LINE LINE LINE LINE LINE LINE LINE LINE
+#define LONG LINES LINES LINES LINES LINES LINES
 
 static const struct row {
-  const char *group; /* a line of /proc/self/cgroup */
+  const char *group; /* lines of /proc/self/cgroup */
   struct {
     const char *path, *content;
   } files[FILES];
@@ -45,6 +58,13 @@ static const struct row {
     {"1:cpuset:/", {{"cpu/cpu.cfs_quota_us", "100000"}, {"cpu/cpu.cfs_period_us", "100000"}}, MANY},
     {"not a line", {{"cpu.max", "100000 100000"}}, MANY},
     {"0:", {{"cpu.max", "100000 100000"}}, MANY},
+    {"1:cpus,mycpu:/", {{"cpu/cpu.cfs_quota_us", "1"}, {"cpu/cpu.cfs_period_us", "1"}}, MANY},
+    {"1:cpus,cpu:/", {{"cpu/cpu.cfs_quota_us", "1"}, {"cpu/cpu.cfs_period_us", "1"}}, 1},
+    {"1:cpu:/", {{"cpu/cpu.cfs_quota_us", "100000"}}, MANY},
+    {"1:cpu:/", {{"cpu/cpu.cfs_period_us", "100000"}}, MANY},
+    {"1:cpu:/\n0::/a", {{"a/cpu.max", "100000 100000"}}, 1},
+    {"0::/a\n1:cpu:/", {{"a/cpu.max", "1 1"}, {"cpu/cpu.cfs_quota_us", "9"}}, 1},
+    {LONG "0::/a", {{"a/cpu.max", "100000 100000"}}, 1},
 };
 
 static void write_file(const char *path, const char *content) {
@@ -99,6 +119,117 @@ static void quotas_bound_the_cpus(void **unused) {
   assert_checks();
 }
 
+/* ---- why a kernel thread was refused, and the folder of the group */
+
+static struct {
+  char text[256];
+  bool found;
+} *seen; /* shared with a child */
+
+static void ask_why(void) {
+  errno = EDOM;
+  os_thread_refusal(EAGAIN, seen->text, sizeof seen->text);
+  seen->found = errno == EDOM;
+}
+
+/* As another user than root, whose threads the limit of processes does not count. */
+static void ask_why_as_nobody(void) {
+  enum { NOBODY = 65534 };
+  if (setrlimit(RLIMIT_NPROC, &(struct rlimit){3000, 3000}) != 0) _exit(NOT_HERE);
+  if (geteuid() == 0 && seteuid(NOBODY) != 0) _exit(NOT_HERE);
+  ask_why();
+}
+
+static void ask_why_as_root(void) {
+  if (geteuid() != 0 || setrlimit(RLIMIT_NPROC, &(struct rlimit){3000, 3000}) != 0) _exit(NOT_HERE);
+  ask_why();
+}
+
+static void ask_where(void) {
+  seen->found = os_cgroup_unified(seen->text, sizeof seen->text);
+  if (!seen->found) seen->text[0] = '\0';
+}
+
+/* There is room for all but the end of the text. */
+static void ask_where_with_little_room(void) {
+  seen->found = os_cgroup_unified(seen->text, strlen("/sys/fs/cgroup/a"));
+  seen->text[0] = '\0';
+}
+
+#define NO_GROUP "Resource temporarily unavailable: no memory, or kernel.threads-max is reached"
+
+static const struct question {
+  void (*ask)(void);
+  struct row row; /* expected: whether something was found */
+  const char *text;
+} questions[] = {
+    {ask_why,
+     {"0::/a", {{"a/pids.max", "5"}, {"a/pids.current", "5"}}, 1},
+     "pids.max of its cgroup is 5"},
+    {ask_why,
+     {"0::/a", {{"a/pids.max", "5"}, {"a/pids.current", "6"}}, 1},
+     "pids.max of its cgroup is 5"},
+    {ask_why,
+     {"3:pids:/a", {{"pids/a/pids.max", "7"}, {"pids/a/pids.current", "7"}}, 1},
+     "pids.max of its cgroup is 7"},
+    {ask_why,
+     {"0::/a/b", {{"a/b/pids.max", "max"}, {"a/pids.max", "7"}, {"a/pids.current", "7"}}, 1},
+     "pids.max of its cgroup is 7"},
+    {ask_why_as_root, {"0::/a", {{"a/pids.max", "5"}, {"a/pids.current", "4"}}, 1}, NO_GROUP},
+    {ask_why_as_root, {"0::/a", {{"a/pids.max", "max"}, {"a/pids.current", "5"}}, 1}, NO_GROUP},
+    {ask_why_as_root, {"0::/a", {{"a/pids.max", "5"}}, 1}, NO_GROUP},
+    {ask_why_as_root, {"0::/a", {{"a/pids.current", "5"}}, 1}, NO_GROUP},
+    {ask_why_as_root,
+     {"0::/a", {{"a/pids.max", "2147483647"}, {"a/pids.current", "2147483647"}}, 1},
+     NO_GROUP},
+    {ask_why_as_nobody, {"0::/", {{NULL}}, 1}, "ulimit -u is 3000"},
+    {ask_where, {"0::/a", {{"cgroup.controllers", "cpu"}, {"a/file", ""}}, 1}, "/sys/fs/cgroup/a"},
+    {ask_where,
+     {"1:cpu:/a\n0::/a", {{"unified/a/file", ""}, {"cpu/a/file", ""}}, 1},
+     "/sys/fs/cgroup/unified/a"},
+    {ask_where, {"0::/", {{"cgroup.controllers", "cpu"}}, 1}, "/sys/fs/cgroup"},
+    {ask_where, {"0::/gone", {{"cgroup.controllers", "cpu"}}, 0}, ""},
+    {ask_where, {"1:cpu:/a", {{"cgroup.controllers", "cpu"}, {"cpu/a/file", ""}}, 0}, ""},
+    {ask_where_with_little_room, {"0::/a", {{"cgroup.controllers", "cpu"}, {"a/file", ""}}, 0}, ""},
+};
+
+static void groups_are_found(void **unused) {
+  (void)unused;
+  seen = shared_memory(sizeof *seen);
+  for (size_t i = 0; i < sizeof questions / sizeof questions[0]; i++) {
+    int status;
+    memset(seen, 0, sizeof *seen);
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+      be_in(&questions[i].row);
+      questions[i].ask();
+      _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == NO_NAMESPACE) skip();
+    if (WIFEXITED(status) && WEXITSTATUS(status) == NOT_HERE) continue;
+    check_case("%zu: %s", i, questions[i].row.group);
+    CHECK_EQUAL(status, 0);
+    CHECK_TEXT(seen->text, questions[i].text);
+    CHECK_EQUAL(seen->found, questions[i].row.expected);
+  }
+  assert_checks();
+}
+
+/* Reasons that no group knows. */
+static void refusals_are_explained(void **unused) {
+  (void)unused;
+  char text[128];
+  os_thread_refusal(ENOMEM, text, sizeof text);
+  CHECK_TEXT(text, "no memory");
+  os_thread_refusal(EPERM, text, sizeof text);
+  CHECK_TEXT(text, "a filter of system calls refuses threads: Operation not permitted");
+  os_thread_refusal(ENOMEM, text, 4);
+  CHECK_TEXT(text, "no ");
+  assert_checks();
+}
+
 /* ---- files of /proc with numbers of the kernel's */
 
 /* In a child. */
@@ -113,6 +244,10 @@ static void put_in_place(const char *path, const char *content) {
 
 static size_t max_mappings(void) { return (size_t)os_max_mappings(); }
 
+static size_t task_count(void) { return (size_t)os_task_count(); }
+
+#define FIELDS "4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19" /* before the number of threads */
+
 static const struct number {
   const char *path, *content;
   size_t (*read)(void);
@@ -123,12 +258,17 @@ static const struct number {
     {"/proc/sys/vm/max_map_count", "none\n", max_mappings, 65530},
     {"/proc/meminfo", "MemTotal: 9 kB\nMemAvailable: 7 kB\nx: 5 kB\n", os_memory_available, 7168},
     {"/proc/meminfo", "MemTotal: 9 kB\nMemFree: 8 kB\n", os_memory_available, 0},
+    {"/proc/self/stat", "1 (a) R " FIELDS " 7 21 22\n", task_count, 7},
+    {"/proc/self/stat", "1 (a) R 2 (b) R " FIELDS " 7 21 22\n", task_count, 7},
+    {"/proc/self/stat", "1 (a) R " FIELDS " 0 21 22\n", task_count, 1}, /* as qemu says */
+    {"/proc/self/stat", "", task_count, 1},
 };
 
 static void the_kernels_numbers_are_read(void **unused) {
   (void)unused;
   for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
     int status;
+    if (EMULATED && numbers[i].read == task_count) continue; /* the emulator makes the file */
     pid_t child = fork();
     if (child == 0) {
       put_in_place(numbers[i].path, numbers[i].content);
@@ -145,6 +285,8 @@ static void the_kernels_numbers_are_read(void **unused) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(quotas_bound_the_cpus),
+      cmocka_unit_test(groups_are_found),
+      cmocka_unit_test(refusals_are_explained),
       cmocka_unit_test(the_kernels_numbers_are_read),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
