@@ -3,6 +3,7 @@
 #define _GNU_SOURCE /* gettid */
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -169,6 +170,36 @@ static void mltp_create_takes_larger_attributes(void) {
   CHECK_EQUAL(mltp_create(&thread, &attr.known, plus_one, NULL), EINVAL);
 }
 
+/* No version has more bytes of them, and each that is not known here counts. */
+static void mltp_create_knows_the_most_attributes(void) {
+  enum { MOST = 4096 };
+  union {
+    mltp_attr_t known;
+    char bytes[MOST + 1];
+  } attr = {.known = MLTP_ATTR_INIT};
+  mltp_t *thread = NULL;
+  setenv("MLTP_MISUSE", "error", 1);
+  CHECK_EQUAL(mltp_init(0), 0);
+  attr.known.size = MOST;
+  CHECK_EQUAL(mltp_create(&thread, &attr.known, plus_one, (void *)41), 0);
+  CHECK_EQUAL(joined(thread), 42);
+  thread = NULL;
+  static const size_t places[] = {sizeof attr.known, MOST - 1};
+  for (int i = 0; i < 2; i++) {
+    attr.bytes[places[i]] = 1;
+    CHECK_EQUAL(mltp_create(&thread, &attr.known, plus_one, NULL), EINVAL);
+    attr.bytes[places[i]] = 0;
+  }
+  static const size_t sizes[] = {MOST + 1, sizeof attr.known - 1, 0};
+  for (int i = 0; i < 3; i++) {
+    attr.known.size = sizes[i];
+    CHECK_EQUAL(mltp_create(&thread, &attr.known, plus_one, NULL), EINVAL);
+  }
+  CHECK(thread == NULL);
+  CHECK_EQUAL(mltp_finalize(), 0);
+  unsetenv("MLTP_MISUSE");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(mltp_create_runs_the_function),
@@ -180,6 +211,7 @@ int main(void) {
       TEST(mltp_create_detached),
       TEST(mltp_create_refuses),
       TEST(mltp_create_takes_larger_attributes),
+      TEST_BARE(mltp_create_knows_the_most_attributes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/memory/descriptor.h"
 #include "support/support.h"
+#include "sync/describe.h"
 
 /* Writes a dump and finds what it says of the thread named "waiter", up to the end of
  * the line. */
@@ -194,11 +196,24 @@ static void *come_late(void *p0) {
   return p0;
 }
 
+/* As if another thread ran it. */
+static void check_runner(const void *runner, const char *who) {
+  char line[256];
+  mltp_t *known = once.runner_;
+  once.runner_ = (mltp_t *)(uintptr_t)runner;
+  look_at_waiter(line, sizeof line);
+  once.runner_ = known;
+  EXPECT("once %p (run by %s)", (void *)&once, who);
+  check_line(line, expected);
+}
+
 static void run_once(void *p0) {
   struct late *late = p0;
   EXPECT("once %p (run by thread %lu 'director')", (void *)&once,
          (unsigned long)mltp_id(mltp_self()));
   late->thread = check_waiter(come_late, NULL, late->bound, expected);
+  check_runner(NULL, "nobody");
+  check_runner(expected, "a thread that has ended");
 }
 
 static void check_once(int bound) {
@@ -323,6 +338,26 @@ static void names_are_shown_as_far_as_they_can_be_read(void) {
   munmap(pages, 2 * page);
 }
 
+/* A thread that no longer waits as it did when it was copied. */
+static void waits_that_have_ended_are_none(void) {
+  char text[MT_WAIT_TEXT_MAX];
+  struct mltp_thread copy;
+  mltp_sem_t sem;
+  mltp_sem_init(&sem, 0, "tickets");
+  EXPECT("semaphore %p 'tickets'", (void *)&sem);
+  mltp_t *thread = check_waiter(wait_for_sem, &sem, 0, expected);
+  mt_ilock_lock(&sem.queue_.ilock_); /* which is free when its registers are saved */
+  mt_ilock_unlock(&sem.queue_.ilock_);
+  CHECK(mt_descriptor_peek(&copy, thread));
+  mt_describe_wait(text, &copy, thread);
+  CHECK_TEXT(text, expected + strlen("waits for "));
+  copy.id++;
+  mt_describe_wait(text, &copy, thread);
+  CHECK_TEXT(text, "nothing");
+  mltp_sem_post(&sem);
+  mltp_join(thread, NULL);
+}
+
 static void object_whose_memory_is_gone_is_called_so(void) {
   char line[256];
   size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -343,19 +378,13 @@ static void object_whose_memory_is_gone_is_called_so(void) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(lock_is_described_with_its_holder),
-      TEST(condition_is_described),
-      TEST(barrier_is_described_with_who_has_come),
-      TEST(semaphore_is_described),
-      TEST(latch_is_described_with_its_count),
-      TEST(word_is_described_with_its_value),
-      TEST(waitgroup_is_described_with_its_count),
-      TEST(rwlock_is_described_with_its_holders),
-      TEST(once_is_described_with_who_runs_it),
-      TEST(join_is_described_with_its_thread),
-      TEST(timed_join_is_described_with_its_thread),
-      TEST(sleep_is_described),
-      TEST(names_are_shown_as_far_as_they_can_be_read),
+      TEST(lock_is_described_with_its_holder),          TEST(condition_is_described),
+      TEST(barrier_is_described_with_who_has_come),     TEST(semaphore_is_described),
+      TEST(latch_is_described_with_its_count),          TEST(word_is_described_with_its_value),
+      TEST(waitgroup_is_described_with_its_count),      TEST(rwlock_is_described_with_its_holders),
+      TEST(once_is_described_with_who_runs_it),         TEST(join_is_described_with_its_thread),
+      TEST(timed_join_is_described_with_its_thread),    TEST(sleep_is_described),
+      TEST(names_are_shown_as_far_as_they_can_be_read), TEST(waits_that_have_ended_are_none),
       TEST(object_whose_memory_is_gone_is_called_so),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

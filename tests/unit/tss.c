@@ -2,6 +2,7 @@
 /* Thread-specific values: they follow the thread, and are destroyed with it. */
 #include <malloc.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 
 #include "support/support.h"
 
@@ -235,6 +236,29 @@ static void mltp_tss_create_ends_at_keys_max(void) {
   for (int i = 0; i < MLTP_TSS_MAX; i++) CHECK_EQUAL(mltp_tss_delete(keys[i]), 0);
 }
 
+/* A number that no call returned is no key, whatever there is beside the table. */
+static void numbers_that_are_no_keys_are_refused(void) {
+  static const mltp_tss_t odd = (mltp_tss_t)1 << 32;
+  static const mltp_tss_t numbers[] = {0, odd + MLTP_TSS_MAX, odd + UINT32_MAX, 2 * odd};
+  mltp_tss_t live = 0;
+  setenv("MLTP_MISUSE", "error", 1);
+  CHECK_EQUAL(mltp_init(0), 0);
+  CHECK_EQUAL(mltp_tss_create(&live, NULL), 0);
+  CHECK_EQUAL(mltp_tss_set(live, &live), 0);
+  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+    check_case("%zu", i);
+    CHECK_EQUAL(mltp_tss_set(numbers[i], &live), EINVAL);
+    CHECK_EQUAL(mltp_tss_delete(numbers[i]), EINVAL);
+    CHECK(mltp_tss_get(numbers[i]) == NULL);
+  }
+  CHECK(mltp_tss_get(live) == &live);
+  CHECK_EQUAL(mltp_tss_delete(live), 0);
+  CHECK_EQUAL(mltp_tss_delete(live), EINVAL);
+  CHECK_EQUAL(mltp_tss_set(live, NULL), EINVAL);
+  CHECK_EQUAL(mltp_finalize(), 0);
+  unsetenv("MLTP_MISUSE");
+}
+
 /* ------------------------------------------------------------------ memory */
 
 static void *set_all(void *p0) {
@@ -271,6 +295,7 @@ int main(void) {
       TEST_BARE(destructors_of_main_run_in_finalize),
       TEST(deleted_keys_are_not_seen_through_new_ones),
       TEST(mltp_tss_create_ends_at_keys_max),
+      TEST_BARE(numbers_that_are_no_keys_are_refused),
       TEST(ended_threads_give_their_values_back),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
