@@ -119,7 +119,7 @@ class OverNodes(unittest.TestCase):
                 (at / "programs/pt2pt/testlist").write_text("".join(f"{name} 2\n" for name in names.split()), encoding="ascii")
                 self.assertEqual(TOOL.over_nodes(options, environment, at / "programs", at / "programs", ["pt2pt"]), status)
             rows = json.loads((at / "results/nodes-2x4.json").read_text(encoding="ascii"))
-            page = (at / "conformance-nodes.md").read_text(encoding="ascii")
+            page = (at / "conformance-nodes-2x4.md").read_text(encoding="ascii")
             self.assertEqual((at / "programs/pt2pt/slow.runs").read_text(encoding="ascii"), 4 * "x\n")  # twice on each number
         self.assertEqual({key: row["verdict"] for key, row in rows.items()}, {
             "pt2pt/right 8 =8": "pass", "pt2pt/slow_once 8 =8": "pass", **{f"pt2pt/{name} 8 =8": f"no verdict, status {status}" for

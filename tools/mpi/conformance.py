@@ -281,7 +281,7 @@ def nodes_page(options, rows, facts):
         group = ("pass" if row["verdict"] == "pass" else "not built, or not run" if "seconds" not in row else
                  "fails on several nodes only" if there == "pass" else "fails on one node, too")
         groups[group].append((key, row["folder"], row["verdict"], there))
-    lines = ["<!-- SPDX-License-Identifier: Apache-2.0 -->", NOTICE, "# MPICH's test suite on several nodes", "",
+    lines = ["<!-- SPDX-License-Identifier: Apache-2.0 -->", NOTICE, f"# MPICH's test suite on {nodes} nodes of {each} ranks", "",
              f"`./dev conformance PATH --nodes {nodes}x{each}` runs each program of the suite on {nodes} nodes of {each} ranks, "
              "whatever number its list says, and writes this page. The nodes are processes of one machine, which Open MPI's "
              "mpirun starts and UCX joins by TCP. What fails runs on one node with as many ranks, too. What has met its limit "
@@ -308,7 +308,8 @@ def over_nodes(options, environment, sources, programs, folders):
         status = run_over_nodes(options, environment, sources, programs, folders)
     facts = facts_of(options, ", ".join(dict.fromkeys(commits.read_text(encoding="utf-8").split())))
     rows = json.loads(nodes_results(options).read_text(encoding="utf-8"))
-    write_page(options, "conformance-nodes.md", nodes_page(options, rows, facts))
+    nodes, each = options.nodes
+    write_page(options, f"conformance-nodes-{nodes}x{each}.md", nodes_page(options, rows, facts))
     return status
 
 
@@ -375,7 +376,7 @@ def main():
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/bin", help="folder of tmpicc and tmpirun")
     parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build/conformance")
     parser.add_argument("--page", type=pathlib.Path, help="default: docs/measurements/conformance.md, "
-                        "or conformance-nodes.md; in the --work folder when only some folders ran")
+                        "or conformance-nodes-NODESxRANKS.md; in the --work folder when only some folders ran")
     parser.add_argument("--folders", nargs="+", help="only these, as attr or f08/coll")
     parser.add_argument("--report", action="store_true", help="run nothing: write the page of what is there")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="folders at a time")
