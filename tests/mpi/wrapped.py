@@ -211,10 +211,26 @@ class Wrapped(built.Programs):
         result = self.tmpirun(script)
         self.assertEqual((result.returncode, result.stdout), (1, "ran\n"))
         self.assertRegex(result.stderr, r"script' has ended, and ran once, not 3 times: it has started no MPI program \(.*\)")
-        result = subprocess.run([built.TMPIRUN, script], capture_output=True, text=True, check=False)
-        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "ran\n", ""))
-        unwritable = self.tmpirun(script, TMPDIR="/proc/none")
-        self.assertEqual((unwritable.returncode, unwritable.stdout), (0, "ran\n"))
+        one = subprocess.run([built.TMPIRUN, script], capture_output=True, text=True, check=False)
+        self.assertEqual((one.returncode, one.stdout, one.stderr), (0, "ran\n", ""))
+        for folder in "/proc/none", "none", "":
+            unwritable = self.tmpirun(script, TMPDIR=folder)
+            self.assertEqual((unwritable.returncode, unwritable.stdout, unwritable.stderr), (1, "ran\n", result.stderr))
+
+    def test_a_folder_is_no_command(self):
+        """One of the program's name hides no program in PATH."""
+        program = self.build("says", SAYS)
+        (self.folder / "bin").mkdir()
+        program.rename(self.folder / "bin/says")
+        (self.folder / "says").mkdir()
+        (self.folder / "hides/says").mkdir(parents=True)
+        path = f"{self.folder}/hides:{self.folder}/bin:{os.environ['PATH']}"
+        for words in ["says", "x"], ["env", "says", "x"]:
+            result = self.tmpirun(*words, PATH=path)
+            self.assertEqual((result.returncode, result.stdout.count("of 3: - x"), result.stderr), (0, 3, ""), words)
+        result = self.tmpirun("says", "x")
+        self.assertEqual((result.returncode, result.stdout), (1, ""))
+        self.assertIn("it is no plain file", result.stderr)
 
     def test_ranks_in_a_wrapper_that_closes_files(self):
         self.build("says", SAYS)

@@ -14,14 +14,21 @@
 #include "os/map.h"
 #include "tmpi/env/other_mpi.h"
 
+static bool is_folder(const char *path) {
+  struct stat status;
+  return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* A folder is no command, so one in the way hides none. */
 char *tm_find_program(const char *name) {
   const char *path = getenv("PATH");
-  if (strchr(name, '/') == NULL && access(name, F_OK) != 0 && path != NULL) {
+  bool is_here = access(name, F_OK) == 0 && !is_folder(name);
+  if (strchr(name, '/') == NULL && !is_here && path != NULL) {
     char found[PATH_MAX];
     while (*path != '\0') {
       size_t length = strcspn(path, ":");
       snprintf(found, sizeof found, "%.*s/%s", (int)length, path, name);
-      if (access(found, X_OK) == 0) return strdup(found);
+      if (access(found, X_OK) == 0 && !is_folder(found)) return strdup(found);
       path += length + (path[length] == ':');
     }
   }

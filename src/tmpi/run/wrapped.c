@@ -75,21 +75,39 @@ __attribute__((noreturn)) static void end_as(const char *name, int ranks, int st
   exit(1);
 }
 
-/* @return false: none can be made. */
-static bool make_file(char *file, size_t room) {
-  const char *folder = getenv("TMPDIR");
-  if (folder == NULL || folder[0] != '/') folder = "/tmp";
+/* @return false: none can be made there. */
+static bool make_file_in(const char *folder, char *file, size_t room) {
+  if (folder == NULL || folder[0] != '/') return false;
   if ((size_t)snprintf(file, room, "%s/%sXXXXXX", folder, prefix) >= room) return false;
   int fd = mkstemp(file);
   if (fd >= 0) close(fd);
   return fd >= 0;
 }
 
+static bool make_file(char *file, size_t room) {
+  static const char *const folders[] = {"/tmp", "/var/tmp", "/dev/shm"};
+  if (make_file_in(getenv("TMPDIR"), file, room)) return true;
+  for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
+    if (make_file_in(folders[i], file, room)) return true;
+  return false;
+}
+
+/* Nobody would see that it runs once. */
+__attribute__((noreturn)) static void refuse(const char *name, const char *why,
+                                             const char *remedy) {
+  fprintf(stderr,
+          "tmpirun: cannot run '%s', which may start the MPI program: %s (%s, or name the MPI "
+          "program itself)\n",
+          name, why, remedy);
+  exit(1);
+}
+
 void tm_wrapped_run(const char *path, char *const *command, int ranks) {
   char file[PATH_MAX];
   sigset_t all, mask;
   int status;
-  if (!make_file(file, sizeof file)) return;
+  if (!make_file(file, sizeof file))
+    refuse(command[0], "no folder has room for a file", "set TMPDIR");
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, &mask); /* until there is a process to hand them on to */
   pid_t self = getpid(), made = setenv(TM_UNSTARTED, file, 1) == 0 ? fork() : -1;
@@ -98,9 +116,9 @@ void tm_wrapped_run(const char *path, char *const *command, int ranks) {
   if (made > 0) hand_signals_on();
   sigprocmask(SIG_SETMASK, &mask, NULL);
   if (made < 0) {
+    const char *why = strerror(errno);
     unlink(file);
-    unsetenv(TM_UNSTARTED);
-    return;
+    refuse(command[0], why, "end other programs");
   }
   while (waitpid(made, &status, 0) < 0 && errno == EINTR) continue;
   end_as(command[0], ranks, status, file);

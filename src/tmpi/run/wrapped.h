@@ -21,7 +21,7 @@
 void tm_wrapped_started(void);
 
 /** Runs the wrapper's file with its words and ends as it does, with 1 if it has succeeded without
- * ranks. Returns if there is no file or process for that: then nobody looks. */
-void tm_wrapped_run(const char *path, char *const *command, int ranks);
+ * ranks, or, after a message, if there is no file or process for that. */
+void tm_wrapped_run(const char *path, char *const *command, int ranks) __attribute__((noreturn));
 
 #endif
