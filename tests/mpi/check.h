@@ -13,11 +13,23 @@
 
 #define CHECK(condition) ((condition) ? (void)0 : check_failed(__FILE__, __LINE__, #condition))
 
+/** Ends the job. Before MPI_Init() and after MPI_Finalize() the rank alone, or the message would
+ * be that of a call that came too early. */
+static inline void check_end(void) {
+  int begun = 0, over = 0;
+  MPI_Initialized(&begun);
+  MPI_Finalized(&over);
+  if (begun && !over) MPI_Abort(MPI_COMM_WORLD, 1);
+  exit(1);
+}
+
 static inline void check_failed(const char *file, int line, const char *condition) {
-  int rank = -1;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  int rank = -1, begun = 0, over = 0;
+  MPI_Initialized(&begun);
+  MPI_Finalized(&over);
+  if (begun && !over) MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   fprintf(stderr, "%s:%d: rank %d: %s\n", file, line, rank, condition);
-  MPI_Abort(MPI_COMM_WORLD, 1);
+  check_end();
 }
 
 /** The call fails with an error of the class. */
@@ -29,7 +41,7 @@ static inline void check_class(const char *file, int line, const char *call, int
   MPI_Error_class(code, &error_class);
   if (error_class == expected) return;
   fprintf(stderr, "%s:%d: %s gave class %d, not %d\n", file, line, call, error_class, expected);
-  MPI_Abort(MPI_COMM_WORLD, 1);
+  check_end();
 }
 
 /** Starts MPI; @return the rank. */
