@@ -221,6 +221,37 @@ def a_program_of_musl():
     assert re.fullmatch(r"mltp: .* uses musl, another C library: it runs as it is\n", ended.stderr), ended
 
 
+def as_it_is(program, why, printed="ran\n"):
+    """A program that cannot be gated runs, and one line says why."""
+    for options in ([], ["--threads"]):
+        ended = subprocess.run([MLTP, "run", *options, "--", program], text=True, capture_output=True, check=False,
+                               env={**os.environ, "MLTP_COORDINATOR": "off"})
+        assert (ended.returncode, ended.stdout) == (0, printed), ended
+        assert re.fullmatch(rf"mltp: \S+ {why}.*: it runs as it is\n", ended.stderr), ended
+
+
+def programs_that_preload_nothing():
+    """Statically linked ones, scripts of such an interpreter, and programs with rights of their own."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = pathlib.Path(folder, "program")
+        text = '#include <stdio.h>\nint main(void) { puts("ran"); return 0; }'
+        subprocess.run(["cc", "-x", "c", "-", "-static", "-o", program], text=True, check=True, input=text)
+        as_it_is(program, "is linked statically")
+        script = pathlib.Path(folder, "script")
+        script.write_text(f"#! {program} -x\n", encoding="utf-8")
+        other = pathlib.Path(folder, "other")
+        other.write_text(f"#!{script}\n", encoding="utf-8")
+        for name in (script, other):
+            name.chmod(0o755)
+            as_it_is(name, "is linked statically")
+        if os.getuid() == 0 and not os.statvfs(folder).f_flag & os.ST_NOSUID:
+            subprocess.run(["cc", "-x", "c", "-", "-o", program], text=True, check=True, input=text)
+            os.chmod(folder, 0o755)
+            os.chown(program, 65534, 65534)
+            program.chmod(0o4755)
+            as_it_is(program, "has rights of its own")
+
+
 def shells_start_programs_of_musl():
     """Its loader finds no library to preload: it would end a program that preloads one of glibc. Programs of glibc are gated."""
     script = "import os; print(*os.environ['LD_PRELOAD'].split(':'), 'libmltp-gate.so' in open('/proc/self/maps').read())"
@@ -255,6 +286,6 @@ if __name__ == "__main__":
                  other_programs_change_nothing, all_have_turns,
                  nobody_is_stranded, spinning_has_short_slices, a_team_spins, the_gate_stands_aside, threads_begin_at_once,
                  calls_lend_permits, each_call_lends, no_wake_is_lost, priorities_count, calls_before_the_start, functions_by_a_handle,
-                 children_have_threads, a_program_of_musl, shells_start_programs_of_musl, programs_with_sanitizers):
+                 children_have_threads, a_program_of_musl, programs_that_preload_nothing, shells_start_programs_of_musl, programs_with_sanitizers):
         test()
         print(f"gated.py: {test.__name__}: passed")

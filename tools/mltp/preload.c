@@ -8,24 +8,44 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "message.h"
 
-enum { EXIT_FAILED = 1 };
+enum {
+  EXIT_FAILED = 1,
+  LINE = 256, /* the kernel's, for "#!" */
+  SCRIPTS = 5 /* likewise: interpreters that are scripts themselves */
+};
 
 const char preload_teams[] = "mltp/libmltp-teams.so", preload_gate[] = "mltp/libmltp-gate.so";
 
+/* Whether the loader passes over LD_PRELOAD: the program would have rights that the user has not.
+ */
+static bool has_rights(int fd) {
+  struct stat status;
+  struct statvfs folders;
+  if (fstat(fd, &status) != 0 || fstatvfs(fd, &folders) != 0) return false;
+  if ((folders.f_flag & ST_NOSUID) != 0) return false;
+  bool user = (status.st_mode & S_ISUID) != 0 && status.st_uid != getuid();
+  bool group =
+      (status.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && status.st_gid != getgid();
+  bool capable = getuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0;
+  return user || group || capable;
+}
+
 /* What starts a program file, by its header. musl's loader takes our libraries for its own, and
  * does not find what they need of glibc. */
-static enum preload_start start_of(const char *path) {
+static enum preload_start start_of_elf(int fd) {
   Elf64_Ehdr head;
   Elf64_Phdr part;
   char loader[PATH_MAX] = "";
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return PRELOAD_LOADS;
-  bool elf = read(fd, &head, sizeof head) == sizeof head &&
+  bool elf = pread(fd, &head, sizeof head, 0) == sizeof head &&
              memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 && head.e_ident[EI_CLASS] == ELFCLASS64;
+  if (elf && has_rights(fd)) return PRELOAD_RIGHTS;
   enum preload_start start = elf ? PRELOAD_STATIC : PRELOAD_LOADS;
   for (int i = 0; elf && i < head.e_phnum; i++) {
     off_t at = (off_t)(head.e_phoff + i * sizeof part);
@@ -35,7 +55,31 @@ static enum preload_start start_of(const char *path) {
         pread(fd, loader, size, (off_t)part.p_offset) > 0 && strstr(loader, "/ld-musl-") != NULL;
     start = other ? PRELOAD_MUSL : PRELOAD_LOADS;
   }
-  close(fd);
+  return start;
+}
+
+/* @return whether the file is a script; then path becomes its interpreter. */
+static bool read_interpreter(int fd, char path[PATH_MAX]) {
+  char line[LINE] = "";
+  if (pread(fd, line, sizeof line - 1, 0) < 2 || line[0] != '#' || line[1] != '!') return false;
+  const char *begin = line + 2 + strspn(line + 2, " \t");
+  size_t length = strcspn(begin, " \t\r\n");
+  if (length == 0) return false;
+  snprintf(path, PATH_MAX, "%.*s", (int)length, begin);
+  return true;
+}
+
+/* path: becomes the file that the kernel starts, which for a script is its interpreter. */
+static enum preload_start start_of(char path[PATH_MAX]) {
+  enum preload_start start = PRELOAD_LOADS;
+  bool script = true;
+  for (int i = 0; script && i < SCRIPTS; i++) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return PRELOAD_LOADS;
+    script = read_interpreter(fd, path);
+    if (!script) start = start_of_elf(fd);
+    close(fd);
+  }
   return start;
 }
 
@@ -48,9 +92,10 @@ static bool find_program(const char *name, char path[PATH_MAX]) {
   const char *list = getenv("PATH");
   char *copy = strdup(list != NULL ? list : "/usr/bin:/bin"), *rest = copy;
   bool found = false;
+  struct stat status;
   for (char *part = strsep(&rest, ":"); part != NULL && !found; part = strsep(&rest, ":")) {
     snprintf(path, PATH_MAX, "%s/%s", part, name);
-    found = access(path, X_OK) == 0;
+    found = stat(path, &status) == 0 && !S_ISDIR(status.st_mode) && access(path, X_OK) == 0;
   }
   free(copy);
   return found;
@@ -112,7 +157,6 @@ int preload(const char *program, const char *library) {
   return EXIT_FAILED;
 }
 
-enum preload_start preload_start(const char *program) {
-  char path[PATH_MAX];
+enum preload_start preload_start(const char *program, char path[PATH_MAX]) {
   return find_program(program, path) ? start_of(path) : PRELOAD_LOADS;
 }

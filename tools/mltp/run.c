@@ -69,16 +69,20 @@ int run_main(int argc, char **argv) {
           "Runs a program that uses OpenMP, oneTBB or a BLAS: its teams get the size that mltpd "
           "grants. With --threads, runs a program of POSIX threads: as many of them run at a time "
           "as mltpd grants, or MLTP_VPS says. Nothing is compiled again."};
+  static const char *const why[] = {
+      [PRELOAD_STATIC] = "is linked statically",
+      [PRELOAD_MUSL] = "uses musl, another C library",
+      [PRELOAD_RIGHTS] = "has rights of its own (set-user-ID), and the loader preloads nothing",
+  };
   struct request request = {.library = preload_teams};
   argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &request);
   if (request.in_group) return cgroup_run(request.words, request.where, request.folder);
   if (request.where != NULL) setenv("MLTP_COORDINATOR", request.where, 1);
-  enum preload_start start = preload_start(request.words[0]);
+  char path[PATH_MAX];
+  enum preload_start start = preload_start(request.words[0], path);
   int failed = start == PRELOAD_MUSL ? 0 : preload(request.words[0], request.library);
   if (failed != 0) return failed;
-  if (start != PRELOAD_LOADS)
-    message("%s %s: it runs as it is", request.words[0],
-            start == PRELOAD_STATIC ? "is linked statically" : "uses musl, another C library");
+  if (start != PRELOAD_LOADS) message("%s %s: it runs as it is", path, why[start]);
   char process[24];
   snprintf(process, sizeof process, "%ld", (long)getpid());
   setenv("MLTP_RUN_PROCESS", process, 1); /* the program's: execvp() keeps it */
