@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Communicators, groups, intercommunicators, attributes, infos, error codes and what can be asked.
  */
+#define _GNU_SOURCE
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "check.h"
 
@@ -268,14 +271,156 @@ static void asked(void) {
   guided_splits();
   MPI_Finalized(&flag);
   CHECK(!flag);
-  MPI_Query_thread(&flag);
-  CHECK(flag == MPI_THREAD_SINGLE);
   MPI_Is_thread_main(&flag);
   CHECK(flag && MPI_Wtick() > 0 && MPI_Wtime() >= 0);
   MPI_Pcontrol(1);
   MPI_Alloc_mem(100, MPI_INFO_NULL, &memory);
   memset(memory, 0, 100);
   MPI_Free_mem(memory);
+}
+
+/* ---- the ABI */
+
+struct entry {
+  const char *key, *value;
+};
+
+/* An info has these and no others. */
+static void check_info(MPI_Info *info, const struct entry *entries, int count) {
+  char value[MPI_MAX_INFO_VAL];
+  int keys, flag;
+  MPI_Info_get_nkeys(*info, &keys);
+  CHECK(keys == count);
+  for (int i = 0; i < count; i++) {
+    int length = sizeof value;
+    MPI_Info_get_string(*info, entries[i].key, &length, value, &flag);
+    CHECK(flag && strcmp(value, entries[i].value) == 0);
+  }
+  MPI_Info_free(info);
+}
+
+static void sizes(void) {
+  static const struct entry addresses[] = {
+      {"mpi_aint_size", "8"}, {"mpi_count_size", "8"}, {"mpi_offset_size", "8"}};
+  static const struct entry fortran[] = {{"mpi_logical_size", "4"},
+                                         {"mpi_integer_size", "4"},
+                                         {"mpi_real_size", "4"},
+                                         {"mpi_double_precision_size", "8"},
+                                         {"mpi_logical1_supported", "false"},
+                                         {"mpi_logical2_supported", "false"},
+                                         {"mpi_logical4_supported", "true"},
+                                         {"mpi_logical8_supported", "false"},
+                                         {"mpi_logical16_supported", "false"},
+                                         {"mpi_integer1_supported", "true"},
+                                         {"mpi_integer2_supported", "true"},
+                                         {"mpi_integer4_supported", "true"},
+                                         {"mpi_integer8_supported", "true"},
+                                         {"mpi_integer16_supported", "true"},
+                                         {"mpi_real2_supported", "false"},
+                                         {"mpi_real4_supported", "true"},
+                                         {"mpi_real8_supported", "true"},
+                                         {"mpi_real16_supported", "true"},
+                                         {"mpi_complex4_supported", "false"},
+                                         {"mpi_complex8_supported", "true"},
+                                         {"mpi_complex16_supported", "true"},
+                                         {"mpi_complex32_supported", "true"},
+                                         {"mpi_double_complex_supported", "true"}};
+  MPI_Info info;
+  MPI_Abi_get_info(&info);
+  check_info(&info, addresses, sizeof addresses / sizeof addresses[0]);
+  MPI_Abi_get_fortran_info(&info);
+  check_info(&info, fortran, sizeof fortran / sizeof fortran[0]);
+}
+
+/* What another library says: what we do not know does not matter. */
+static void sizes_of_others(void) {
+  MPI_Info info;
+  MPI_Info_create(&info);
+  CHECK(MPI_Abi_set_fortran_info(info) == MPI_SUCCESS);
+  MPI_Info_set(info, "another_size", "4");
+  MPI_Info_set(info, "mpi_integer_size", "4");
+  CHECK(MPI_Abi_set_fortran_info(info) == MPI_SUCCESS);
+  MPI_Info_set(info, "mpi_real_size", "8");
+  MPI_Info_set(info, "mpi_logical1_supported", "true");
+  EXPECT(MPI_ERR_ABI, MPI_Abi_set_fortran_info(info));
+  MPI_Info_free(&info);
+  EXPECT(MPI_ERR_INFO, MPI_Abi_set_fortran_info(MPI_INFO_NULL));
+}
+
+/* Of each size, and no byte beside them. */
+static void truth(void) {
+  for (int logical = 0; logical <= 17; logical++) {
+    char yes[18], no[18];
+    int set = 0;
+    memset(yes, 7, sizeof yes);
+    memset(no, 7, sizeof no);
+    if (logical == 0 || (logical & (logical - 1)) != 0) {
+      EXPECT(MPI_ERR_ARG, MPI_Abi_get_fortran_booleans(logical, yes, no, &set));
+      EXPECT(MPI_ERR_ARG, MPI_Abi_set_fortran_booleans(logical, yes, no));
+      continue;
+    }
+    CHECK(MPI_Abi_get_fortran_booleans(logical, yes, no, &set) == MPI_SUCCESS && set == 1);
+    for (int i = 0; i < 18; i++) {
+      CHECK(yes[i] == (i == 0 ? 1 : i < logical ? 0 : 7));
+      CHECK(no[i] == (i < logical ? 0 : 7));
+    }
+    CHECK(MPI_Abi_set_fortran_booleans(logical, yes, no) == MPI_SUCCESS);
+    for (int i = 0; i < logical; i++) {
+      yes[i]++;
+      EXPECT(MPI_ERR_ABI, MPI_Abi_set_fortran_booleans(logical, yes, no));
+      yes[i]--;
+      no[i]++;
+      EXPECT(MPI_ERR_ABI, MPI_Abi_set_fortran_booleans(logical, yes, no));
+      no[i]--;
+    }
+  }
+  EXPECT(MPI_ERR_ARG, MPI_Abi_set_fortran_booleans(32, &rank, &rank));
+}
+
+static void abi(void) {
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  sizes();
+  sizes_of_others();
+  truth();
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+}
+
+static void clocks_and_names(void) {
+  struct timespec before, after;
+  char name[MPI_MAX_PROCESSOR_NAME], own[MPI_MAX_PROCESSOR_NAME] = "";
+  int length;
+  clock_gettime(CLOCK_MONOTONIC, &before);
+  double now = MPI_Wtime();
+  clock_gettime(CLOCK_MONOTONIC, &after);
+  CHECK(now > (double)before.tv_sec + (double)before.tv_nsec * 1e-9 - 1e-6);
+  CHECK(now < (double)after.tv_sec + (double)after.tv_nsec * 1e-9 + 1e-6);
+  CHECK(MPI_Wtick() == 1e-9);
+  CHECK(gethostname(own, sizeof own - 1) == 0 &&
+        MPI_Get_processor_name(name, &length) == MPI_SUCCESS);
+  CHECK(strcmp(name, own) == 0 && length == (int)strlen(own));
+  char version[MPI_MAX_LIBRARY_VERSION_STRING];
+  MPI_Get_library_version(version, &length);
+  CHECK(strncmp(version, "tmpi of MLTP ", 13) == 0 && length == (int)strlen(version));
+}
+
+/* Each rank asks for another level: one below the first, one of them, and one above the last. */
+static void start_at_level(int *argc, char ***argv) {
+  static const int levels[][2] = {{MPI_THREAD_SINGLE - 1, MPI_THREAD_SINGLE},
+                                  {MPI_THREAD_FUNNELED, MPI_THREAD_FUNNELED},
+                                  {MPI_THREAD_MULTIPLE + 1, MPI_THREAD_MULTIPLE},
+                                  {MPI_THREAD_SERIALIZED, MPI_THREAD_SERIALIZED}};
+  const char *number = getenv("PMI_RANK");
+  const int *level = levels[number != NULL ? atoi(number) % 4 : 0];
+  int provided = -1, flag = -1;
+  CHECK(MPI_Initialized(&flag) == MPI_SUCCESS && flag == 0);
+  CHECK(MPI_Finalized(&flag) == MPI_SUCCESS && flag == 0);
+  MPI_Init_thread(argc, argv, level[0], &provided);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  CHECK(provided == level[1] && MPI_Query_thread(&flag) == MPI_SUCCESS && flag == level[1]);
+  CHECK(MPI_Initialized(&flag) == MPI_SUCCESS && flag == 1);
 }
 
 static int reported_code;
@@ -315,14 +460,19 @@ static void errors(void) {
 }
 
 int main(int argc, char **argv) {
-  rank = check_start(&argc, &argv, &size);
+  int flag;
+  start_at_level(&argc, &argv);
   CHECK(size == 1 || getenv("OPENBLAS_NUM_THREADS") != NULL); /* tmpirun(1) */
   attributes();
   attributes_of_idup();
   infos();
   keys_that_come_and_go();
   asked();
+  abi();
+  clocks_and_names();
   errors();
   MPI_Finalize();
+  CHECK(MPI_Finalized(&flag) == MPI_SUCCESS && flag == 1);
+  CHECK(MPI_Initialized(&flag) == MPI_SUCCESS && flag == 1);
   return 0;
 }
