@@ -355,6 +355,52 @@ static void leaks(void) {
   if (rank == 2) MPI_Irecv(values, 1, MPI_INT, 0, 99, MPI_COMM_WORLD, &request);
 }
 
+/* One of each kind, of one rank or all. */
+static void leaks_of_each_kind(void) {
+  static char path[] = "/tmp/mistakes-XXXXXX";
+  MPI_Comm comm;
+  MPI_Group group;
+  MPI_Datatype type;
+  MPI_Op op;
+  MPI_Info info;
+  MPI_Errhandler handler;
+  MPI_Request request; /* of one rank it is active */
+  MPI_Win win;
+  MPI_File file;
+  MPI_Comm_dup(MPI_COMM_SELF, &comm);
+  if (rank > 0) MPI_Comm_group(MPI_COMM_SELF, &group);
+  if (rank % 2 == 1) MPI_Type_contiguous(2, MPI_INT, &type);
+  if (rank == 3) MPI_Op_create((MPI_User_function *)(void (*)(void))make_window, 1, &op);
+  if (rank == 2) MPI_Info_create(&info);
+  if (rank == 1)
+    MPI_Comm_create_errhandler((MPI_Comm_errhandler_function *)(void (*)(void))make_window,
+                               &handler);
+  if (rank % 2 == 0) MPI_Recv_init(values, 1, MPI_INT, 0, 9, MPI_COMM_WORLD, &request);
+  if (rank == 2) MPI_Start(&request);
+  MPI_Win_create(cells, sizeof cells, sizeof(int), MPI_INFO_NULL, MPI_COMM_SELF, &win);
+  if (rank == 0)
+    MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+                  MPI_INFO_NULL, &file);
+  if (rank == 0) unlink(path);
+}
+
+/* Messages that differ from the one before in one respect each, but for the first two. */
+static void each_never_received(void) {
+  MPI_Comm copy;
+  MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+  MPI_Comm_set_name(copy, "copy");
+  for (int i = 0; rank == 0 && i < 2; i++) MPI_Send(values, 1, MPI_INT, 1, 1, MPI_COMM_WORLD);
+  if (rank == 0) {
+    MPI_Send(values, 1, MPI_INT, 1, 2, MPI_COMM_WORLD);
+    MPI_Send(values, 2, MPI_INT, 1, 2, MPI_COMM_WORLD);
+    MPI_Send(values, 2, MPI_FLOAT, 1, 2, MPI_COMM_WORLD);
+    MPI_Send(values, 2, MPI_FLOAT, 1, 2, copy);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 2) MPI_Send(values, 2, MPI_FLOAT, 1, 2, copy);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 static void only_leaks(void) {
   MPI_Group group;
   MPI_Comm_group(MPI_COMM_WORLD, &group);
@@ -517,6 +563,8 @@ static const struct {
     {"too-long", too_long},
     {"leaks", leaks},
     {"only-leaks", only_leaks},
+    {"leaks-of-each-kind", leaks_of_each_kind},
+    {"each-never-received", each_never_received},
     {"never-received", never_received},
     {"intercomm", intercomm},
     {"f90-type", f90_type},

@@ -242,6 +242,39 @@ class Checked(Mistakes):
         self.said(run("only-leaks", "--check"), 0, "4 groups were not freed", "1 kind of leaks: no mistake")
         self.said(run("only-leaks", "--check=strict"), 1, "4 groups were not freed", "has found 1 mistake\n")
 
+    def test_leaks_of_each_kind(self):
+        lines = []
+        for who, what, call, remedy in (
+                ("ranks 0-3", "4 communicators were not freed", "Comm_dup", "Comm_free"),
+                ("rank 1", "1 error handler was not freed", "Comm_create_errhandler", "Errhandler_free"),
+                ("ranks 1-3", "3 groups were not freed", "Comm_group", "Group_free"),
+                ("rank 0", "1 file was not freed", "File_open", "File_close"),
+                ("rank 2", "1 info object was not freed", "Info_create", "Info_free"),
+                ("rank 3", "1 operation was not freed", "Op_create", "Op_free"),
+                ("rank 0", "1 request was not freed", "Recv_init", "Request_free"),
+                ("rank 2", "1 request was not completed", "Recv_init", "Wait"),
+                ("ranks 1, 3", "2 datatypes were not freed", "Type_contiguous", "Type_free"),
+                ("ranks 0-3", "4 windows were not freed", "Win_create", "Win_free")):
+            lines.append(f"tmpi: check: {who}: {what}, of MPI_{call}() at mistakes.c:N (leaks_of_each_kind) (MPI_{remedy})")
+        for option in ("--check", "--check=strict"):
+            result = run("leaks-of-each-kind", option)
+            said = re.sub(r"\.c:\d+", ".c:N", result.stderr).splitlines()
+            self.assertEqual(result.returncode, 1)
+            self.assertEqual(sorted(line for line in said if " of MPI_" in line), sorted(lines))
+            note = "tmpi: check: 9 kinds of leaks: no mistakes, so the exit status stays (--check=strict changes it)"
+            self.assertEqual(note in said, option == "--check")
+
+    def test_each_message_that_was_never_received(self):
+        said = self.found("each-never-received", "has found 6 mistakes\n")
+        found = [line.partition(" received: ")[2] for line in said.splitlines() if "never received" in line]
+        world = "MPI_COMM_WORLD"
+        wanted = (("1 MPI_INT from rank 0", world, 1), ("1 MPI_INT from rank 0", world, 2), ("2 MPI_INT from rank 0", world, 2),
+                  ("2 MPI_FLOAT from rank 0", world, 2), ("2 MPI_FLOAT from rank 0", "copy", 2),
+                  ("2 MPI_FLOAT from rank 2", "copy", 2))
+        self.assertEqual(found, [f"{what} of {comm}, tag {tag}" for what, comm, tag in wanted])
+        self.assertEqual(said.count("rank 1: 2 messages were "), 1)
+        self.assertEqual(said.count("rank 1: 1 message was "), 5)
+
     def test_buffers(self):
         self.found("shared-buffer", "rank 0: MPI_Irecv.* uses memory that belongs to MPI_Irecv.* until")
         self.found("changed-buffer", "rank 0: what MPI_Isend.* sends was changed before that was complete")
