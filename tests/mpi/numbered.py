@@ -97,6 +97,27 @@ SEEDS = """
       return MPI_Finalize();
     }"""
 
+# Rank 0 makes as many files as are noted, and one more; rank 1 writes to the one that the argument names.
+MANY = """
+    #include <mpi.h>
+    #include <stdio.h>
+    #include <unistd.h>
+    static int make(const char *folder, int file) {
+      char path[4096];
+      snprintf(path, sizeof path, "%s/%d.%d", folder, (int)getpid(), 1000 + file);
+      FILE *stream = fopen(path, "w");
+      return stream == NULL || fclose(stream) != 0;
+    }
+    int main(int argc, char **argv) {
+      int rank, failed = 0, file;
+      MPI_Init(&argc, &argv);
+      MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+      for (int i = 0; i < 257 && rank == 0; i++) failed |= make(argv[1], i);
+      MPI_Barrier(MPI_COMM_WORLD);
+      if (rank == 1) failed |= sscanf(argv[2], "%d", &file) != 1 || make(argv[1], file);
+      return MPI_Finalize() | failed;
+    }"""
+
 
 class Numbered(built.Programs):
     def setUp(self):
@@ -133,6 +154,13 @@ class Numbered(built.Programs):
         self.says("", "d.%d", ranks=1)
         for name in ("same.1%d1", "same.1%d", "same.%d1"):
             self.says("", name)
+
+    def test_more_files_than_are_noted(self):
+        many = self.build("many", MANY)
+        for file, pattern in ((0, MESSAGE.format(r"\d+\.1000")), (255, MESSAGE.format(r"\d+\.1255")), (256, "")):
+            result = self.run_words(many, self.folder, str(file), ranks=2)
+            self.assertEqual(result.returncode, 0, result)
+            self.assertRegex(result.stderr, f"^{pattern}$")
 
     def test_seeds(self):
         seeds = self.build("seeds", SEEDS)

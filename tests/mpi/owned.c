@@ -465,6 +465,11 @@ static void check_streams(void) {
   CHECK(waitpid(child, NULL, 0) == child);
   CHECK(ftruncate(STDOUT_FILENO, 2) == 0);
   check_text(fd, "a%d");
+  CHECK(close(STDOUT_FILENO) == 0); /* calls fail; what is printed is lost without a word */
+  CHECK(write(STDOUT_FILENO, "c", 1) == -1 && errno == EBADF);
+  CHECK(writev(STDOUT_FILENO, parts, 2) == -1 && dprintf(STDOUT_FILENO, "b") == -1);
+  CHECK(close(STDOUT_FILENO) == -1 && errno == EBADF && puts("a") >= 0 && fflush(stdout) == 0);
+  check_text(fd, "a%d");
   CHECK(dup2(saved, STDOUT_FILENO) == STDOUT_FILENO);
   CHECK(lseek(fd, 0, SEEK_CUR) == (off_t)strlen(expected) + 1);
   fclose(file);
