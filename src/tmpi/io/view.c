@@ -141,11 +141,12 @@ static MPI_Offset before_in_element(const struct tm_type *type, MPI_Offset place
 
 MPI_Offset tm_view_before(const struct tm_view *view, MPI_Offset offset) {
   const struct tm_type *type = view->filetype;
-  MPI_Offset extent = tm_type_extent(type), rest = offset - view->disp;
+  MPI_Offset extent = tm_type_extent(type), first = type->true_lb;
+  MPI_Offset rest = offset - view->disp - first; /* an element's data may begin after its bound */
   if (rest <= 0 || type->size == 0) return 0;
   if (is_dense(view)) return rest;
-  if (tm_view_interleaves(view)) return before_in_element(type, rest);
-  return rest / extent * (MPI_Offset)type->size + before_in_element(type, rest % extent);
+  if (tm_view_interleaves(view)) return before_in_element(type, rest + first);
+  return rest / extent * (MPI_Offset)type->size + before_in_element(type, rest % extent + first);
 }
 
 /* ---- the calls */
