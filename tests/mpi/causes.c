@@ -105,6 +105,20 @@ static void lonely_fence(void) {
   if (rank == 0) MPI_Win_fence(0, win);
 }
 
+static void named_window(void) {
+  MPI_Win win;
+  MPI_Win_create(values, sizeof values, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  MPI_Win_set_name(win, "the table");
+  if (rank == 0) MPI_Win_fence(0, win);
+}
+
+static void lonely_sync(void) {
+  static char null[] = "/dev/null";
+  MPI_File file;
+  MPI_File_open(MPI_COMM_WORLD, null, MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+  if (rank != 2) MPI_File_sync(file);
+}
+
 /* ---- Ends. */
 
 static void exits(void) {
@@ -287,6 +301,8 @@ static const struct {
     {"elsewhere", elsewhere},
     {"half-of-a-half", half_of_a_half},
     {"lonely-fence", lonely_fence},
+    {"named-window", named_window},
+    {"lonely-sync", lonely_sync},
     {"exits", exits},
     {"exits-with-status", exits_with_status},
     {"crashes", crashes},

@@ -7,9 +7,12 @@
 #define TESTS_MPI_CHECK_H
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define CHECK(condition) ((condition) ? (void)0 : check_failed(__FILE__, __LINE__, #condition))
 
@@ -83,5 +86,23 @@ static inline int check_count_descriptors(void) {
   closedir(folder);
   return count;
 }
+
+#ifdef O_PATH /* with _GNU_SOURCE */
+/** Puts one that only names a place where the process has a descriptor of a file: no call can use
+ * the file any more. @return how many there were. */
+static inline int check_lose_descriptors(const char *name) {
+  enum { MOST = 1024 };
+  struct stat file, other;
+  int count = 0, place = open("/", O_PATH);
+  CHECK(place >= 0 && stat(name, &file) == 0);
+  for (int fd = STDERR_FILENO + 1; fd < MOST; fd++)
+    if (fstat(fd, &other) == 0 && other.st_dev == file.st_dev && other.st_ino == file.st_ino) {
+      CHECK(dup2(place, fd) == fd);
+      count++;
+    }
+  CHECK(close(place) == 0);
+  return count;
+}
+#endif
 
 #endif

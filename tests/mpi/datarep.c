@@ -159,6 +159,113 @@ static void pairs_of_types(void) {
   MPI_Type_free(&calls.pairs);
 }
 
+/* The file ends after some of the numbers of two pairs: what is there as a whole is read by one
+ * call, and none is made for nothing. */
+static void ends_of_pairs(void) {
+  struct pair read[2];
+  int elements;
+  MPI_Datatype bare;
+  MPI_File own;
+  MPI_Type_create_struct(2, (int[]){1, 1}, (MPI_Aint[]){0, offsetof(struct pair, number)},
+                         (MPI_Datatype[]){MPI_INT, MPI_DOUBLE}, &bare);
+  MPI_Type_create_resized(bare, 0, sizeof(struct pair), &calls.pairs);
+  MPI_Type_commit(&calls.pairs);
+  CHECK(MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_RDWR, MPI_INFO_NULL, &own) == MPI_SUCCESS);
+  MPI_File_set_view(own, 0, MPI_INT, MPI_INT, "eight bytes", MPI_INFO_NULL);
+  for (int bytes = 0; bytes <= 40; bytes += 4) {
+    int whole = bytes / 8 < 4 ? bytes / 8 : 4;
+    MPI_File_set_size(own, bytes);
+    memset(read, 7, sizeof read);
+    calls.calls = 0;
+    EXPECT(MPI_SUCCESS, MPI_File_read_at(own, 0, read, 2, calls.pairs, &status));
+    MPI_Get_elements(&status, calls.pairs, &elements);
+    CHECK(elements == whole && calls.calls == (whole > 0));
+    for (int i = 0; i < 2; i++) {
+      CHECK(read[i].whole == (whole > 2 * i ? 0 : 0x07070707));
+      CHECK((read[i].number == 0) == (whole > 2 * i + 1));
+    }
+  }
+  MPI_File_close(&own);
+  MPI_Type_free(&bare);
+  MPI_Type_free(&calls.pairs);
+}
+
+static int one_byte(MPI_Datatype type, MPI_Aint *extent, void *extra) {
+  (void)type, (void)extra;
+  *extent = 1;
+  return MPI_SUCCESS;
+}
+
+static int turn_in(void *memory, MPI_Datatype type, int count, void *outside, MPI_Offset position,
+                   void *extra) {
+  char *to = memory, *from = outside;
+  (void)type, (void)extra;
+  for (MPI_Offset i = position; i < position + count; i++) to[i] = (char)~from[i - position];
+  return MPI_SUCCESS;
+}
+
+static int turn_out(void *memory, MPI_Datatype type, int count, void *outside, MPI_Offset position,
+                    void *extra) {
+  char *from = memory, *to = outside;
+  (void)type, (void)extra;
+  for (MPI_Offset i = position; i < position + count; i++) to[i - position] = (char)~from[i];
+  return MPI_SUCCESS;
+}
+
+/* Elements that have one byte in the file end with it. */
+static void one_byte_each(void) {
+  char text[] = "0123456789", read[sizeof text];
+  MPI_File own;
+  CHECK(MPI_Register_datarep("turned", turn_in, turn_out, one_byte, NULL) == MPI_SUCCESS);
+  CHECK(MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_RDWR, MPI_INFO_NULL, &own) == MPI_SUCCESS);
+  for (int bytes = 0; bytes <= 10; bytes++) {
+    MPI_File_set_view(own, 0, MPI_CHAR, MPI_CHAR, "turned", MPI_INFO_NULL);
+    MPI_File_set_size(own, 0);
+    MPI_File_write_at(own, 0, text, bytes, MPI_CHAR, &status);
+    CHECK(count_of(MPI_CHAR) == bytes);
+    memset(read, '#', sizeof read);
+    MPI_File_read_at(own, 0, read, 10, MPI_CHAR, &status);
+    CHECK(count_of(MPI_CHAR) == bytes && memcmp(read, text, (size_t)bytes) == 0);
+    for (int i = bytes; i < 10; i++) CHECK(read[i] == '#');
+    MPI_File_set_view(own, 0, MPI_CHAR, MPI_CHAR, "native", MPI_INFO_NULL);
+    MPI_File_read_at(own, 0, read, 10, MPI_CHAR, &status);
+    for (int i = 0; i < bytes; i++) CHECK(read[i] == (char)~text[i]);
+  }
+  MPI_File_close(&own);
+}
+
+/* Numbers that take 4 bytes in memory have 8 in the file, and fit into no file. */
+static void too_many(void) {
+  const MPI_Count fit = INT64_MAX / 8, most = INT64_MAX / 4;
+  open_file();
+  MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "eight bytes", MPI_INFO_NULL);
+  EXPECT(MPI_ERR_COUNT, MPI_File_read_at_c(file, 0, got, fit + 1, MPI_INT, &status));
+  EXPECT(MPI_ERR_COUNT, MPI_File_read_at_c(file, 0, got, most, MPI_INT, &status));
+  MPI_File_close(&file);
+}
+
+static void names(void) {
+  char name[MPI_MAX_DATAREP_STRING + 1], found[MPI_MAX_DATAREP_STRING];
+  MPI_Offset disp;
+  MPI_Datatype etype, filetype;
+  memset(name, 'n', sizeof name);
+  name[MPI_MAX_DATAREP_STRING] = '\0';
+  EXPECT(MPI_ERR_ARG, MPI_Register_datarep(name, NULL, NULL, eight_bytes, &calls));
+  name[MPI_MAX_DATAREP_STRING - 1] = '\0';
+  EXPECT(MPI_SUCCESS, MPI_Register_datarep(name, convert_in, convert_out, eight_bytes, &calls));
+  EXPECT(MPI_ERR_DUP_DATAREP, MPI_Register_datarep(name, NULL, NULL, eight_bytes, &calls));
+  EXPECT(MPI_ERR_DUP_DATAREP, MPI_Register_datarep("internal", NULL, NULL, eight_bytes, NULL));
+  EXPECT(MPI_ERR_DUP_DATAREP, MPI_Register_datarep("external32", NULL, NULL, eight_bytes, NULL));
+  open_file();
+  EXPECT(MPI_SUCCESS, MPI_File_set_view(file, 0, MPI_INT, MPI_INT, name, MPI_INFO_NULL));
+  MPI_File_get_view(file, &disp, &etype, &filetype, found);
+  CHECK(strcmp(found, name) == 0);
+  name[1] = '\0'; /* the first characters alone */
+  EXPECT(MPI_ERR_UNSUPPORTED_DATAREP,
+         MPI_File_set_view(file, 0, MPI_INT, MPI_INT, name, MPI_INFO_NULL));
+  MPI_File_close(&file);
+}
+
 static void failures(void) {
   open_file();
   MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "eight bytes", MPI_INFO_NULL);
@@ -189,7 +296,12 @@ static void run_all(void) {
   EXPECT(MPI_ERR_DUP_DATAREP, MPI_Register_datarep("native", NULL, NULL, eight_bytes, NULL));
   integers();
   pairs_of_types();
+  too_many();
+  names();
   failures();
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) ends_of_pairs();
+  if (rank == 0) one_byte_each();
 }
 
 int main(int argc, char **argv) {

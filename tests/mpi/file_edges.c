@@ -56,6 +56,33 @@ static void refused_names(void) {
   if (rank == 0) CHECK(unlink(loop) == 0);
   EXPECT(MPI_ERR_BAD_FILE, open_as(NULL, MPI_MODE_RDONLY));
   EXPECT(MPI_ERR_NO_SUCH_FILE, MPI_File_delete(NULL, MPI_INFO_NULL));
+  snprintf(loop, sizeof loop, "%s/below", path);
+  EXPECT(MPI_ERR_BAD_FILE, MPI_File_delete(loop, MPI_INFO_NULL));
+}
+
+/* What is refused leaves no descriptor behind, and no handle. */
+static void nothing_left(void) {
+  static const struct {
+    const char *name;
+    int class;
+  } cases[] = {{"/", MPI_ERR_BAD_FILE},
+               {"/none/at/all", MPI_ERR_NO_SUCH_FILE},
+               {path, MPI_ERR_NOT_SAME},
+               {path, MPI_ERR_FILE_EXISTS}};
+  int before = 0;
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    int class = cases[i].class, amode = MPI_MODE_RDONLY;
+    if (class == MPI_ERR_NOT_SAME && rank != 0) amode |= MPI_MODE_UNIQUE_OPEN;
+    if (class == MPI_ERR_FILE_EXISTS) amode = MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_EXCL;
+    if (rank == 0) before = check_count_descriptors();
+    MPI_Barrier(MPI_COMM_WORLD);
+    file = (MPI_File)&file;
+    EXPECT(class, open_as(cases[i].name, amode));
+    CHECK(file == MPI_FILE_NULL);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) CHECK(check_count_descriptors() == before);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
 }
 
 static void access_modes(void) {
@@ -93,6 +120,10 @@ static void transfers_refused(void) {
   EXPECT(MPI_ERR_READ_ONLY, MPI_File_write_ordered(file, values, 1, MPI_INT, &status));
   EXPECT(MPI_ERR_READ_ONLY, MPI_File_iwrite(file, values, 1, MPI_INT, &request));
   EXPECT(MPI_ERR_READ_ONLY, MPI_File_write_all_begin(file, values, 1, MPI_INT));
+  EXPECT(MPI_ERR_IO, MPI_File_write_all_end(file, values, &status)); /* it has not begun */
+  EXPECT(MPI_ERR_FILE, MPI_File_write_all_end(MPI_FILE_NULL, values, &status));
+  EXPECT(MPI_SUCCESS, MPI_File_read_all_begin(file, got, 1, MPI_INT));
+  EXPECT(MPI_SUCCESS, MPI_File_read_all_end(file, got, &status));
   EXPECT(MPI_ERR_READ_ONLY, MPI_File_preallocate(file, 10));
   MPI_File_close(&file);
   reopen(MPI_MODE_WRONLY);
@@ -284,6 +315,26 @@ static void scattered_data(void) {
   MPI_Type_free(&spread);
 }
 
+/* What the first rank cannot do, no rank can: its descriptor, which is that of all, only names a
+ * place now. */
+static void lost_descriptor(void) {
+  MPI_Request request;
+  reopen(MPI_MODE_RDWR);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) CHECK(check_lose_descriptors(path) == 1);
+  MPI_Barrier(MPI_COMM_WORLD);
+  EXPECT(MPI_ERR_IO, MPI_File_sync(file));
+  EXPECT(MPI_ERR_IO, MPI_File_set_size(file, 10));
+  EXPECT(MPI_ERR_IO, MPI_File_preallocate(file, 10));
+  if (rank == 0) {
+    EXPECT(MPI_ERR_IO, MPI_File_write_at(file, 0, values, 1, MPI_INT, &status));
+    EXPECT(MPI_ERR_IO, MPI_File_read_at(file, 0, got, 1, MPI_INT, &status));
+    EXPECT(MPI_SUCCESS, MPI_File_iread_at(file, 0, got, 1, MPI_INT, &request));
+    EXPECT(MPI_ERR_IO, MPI_Wait(&request, &status));
+  }
+  MPI_File_close(&file);
+}
+
 /* A file ends where it does: less is read, and then nothing. */
 static void end_of_file(void) {
   int count;
@@ -311,12 +362,14 @@ int main(int argc, char **argv) {
   MPI_File_close(&file);
   kinds_of_file_systems();
   refused_names();
+  nothing_left();
   access_modes();
   transfers_refused();
   positions();
   views();
   split_collectives();
   end_of_file();
+  lost_descriptor();
   if (rank == 0) scattered_data();
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) EXPECT(MPI_SUCCESS, MPI_File_delete(path, MPI_INFO_NULL));

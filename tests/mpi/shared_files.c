@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A file of several nodes. */
+#define _GNU_SOURCE /* O_PATH */
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
@@ -221,12 +222,25 @@ static void devices(int rank, int size) {
   MPI_Comm_free(&node);
 }
 
+/* All ranks get the error of one node. */
+static void fails_on_one_node(const char *name, int rank, int size) {
+  MPI_File file = open_file(name, MPI_MODE_RDWR);
+  MPI_File_set_errhandler(file, MPI_ERRORS_RETURN);
+  EXPECT(MPI_SUCCESS, MPI_File_sync(file));
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == size - 1) CHECK(check_lose_descriptors(name) == 1);
+  MPI_Barrier(MPI_COMM_WORLD);
+  EXPECT(MPI_ERR_IO, MPI_File_sync(file));
+  MPI_File_close(&file);
+}
+
 void files(const char *name, int rank, int size) {
   char first[200], second[200], third[200];
   snprintf(first, sizeof first, "%s.first", name);
   snprintf(second, sizeof second, "%s.second", name);
   snprintf(third, sizeof third, "%s.third", name);
   written_and_read(first, rank, size);
+  fails_on_one_node(first, rank, size);
   by_the_shared_pointer(second, rank, size);
   whole_transfers(second, rank, size);
   odd_files(second, rank);
