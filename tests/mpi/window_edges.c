@@ -4,6 +4,7 @@
  * ranks. */
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -35,6 +36,38 @@ static void members_without_memory(void) {
     }
     MPI_Comm_free(&some);
   }
+}
+
+/* Memory of windows is zero, and begins with a line; members' memory that is apart shares no line,
+ * and what is together has no gap. */
+static void fresh_memory(void) {
+  enum { LINE = 64 };
+  static const int sizes[] = {1, LINE - 1, LINE, LINE + 1, 10 * LINE, 10 * LINE + 1};
+  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+    for (int kind = 0; kind < 3; kind++) {
+      int bytes = sizes[i], lines = (bytes + LINE - 1) / LINE, sum = 0, unit;
+      char *base, *other;
+      MPI_Aint found;
+      MPI_Info info;
+      MPI_Info_create(&info);
+      MPI_Info_set(info, "alloc_shared_noncontig", kind == 1 ? "true" : "false");
+      if (kind == 0)
+        MPI_Win_allocate(bytes, 1, info, MPI_COMM_WORLD, &base, &win);
+      else
+        MPI_Win_allocate_shared(bytes, 1, info, MPI_COMM_WORLD, &base, &win);
+      MPI_Info_free(&info);
+      for (int at = 0; at < bytes; at++) sum |= base[at];
+      CHECK(sum == 0 && (kind == 2 || (uintptr_t)base % LINE == 0));
+      memset(base, rank + 1, (size_t)bytes);
+      MPI_Barrier(MPI_COMM_WORLD);
+      for (int r = 0; r < size; r++) {
+        MPI_Win_shared_query(win, r, &found, &unit, &other);
+        CHECK(found == bytes && other[0] == r + 1 && other[bytes - 1] == r + 1);
+        ptrdiff_t apart = kind == 1 ? (ptrdiff_t)lines * LINE : bytes;
+        if (kind > 0) CHECK(other - base == (r - rank) * apart);
+      }
+      MPI_Win_free(&win);
+    }
 }
 
 /* Regions may touch, in any order, and nothing is in one of no bytes. An access may be in several
@@ -222,6 +255,32 @@ static void pairs(void) {
   MPI_Win_free(&win);
 }
 
+/* Parts of no data are no elements. */
+static void empty_parts(void) {
+  int one = 1;
+  MPI_Datatype none, type, other;
+  MPI_Type_contiguous(0, MPI_DOUBLE, &none);
+  MPI_Type_create_struct(3, (const int[]){1, 1, 1}, (const MPI_Aint[]){0, 0, 4},
+                         (const MPI_Datatype[]){none, MPI_INT, none}, &type);
+  MPI_Type_create_struct(2, (const int[]){1, 1}, (const MPI_Aint[]){0, 4},
+                         (const MPI_Datatype[]){MPI_INT, MPI_FLOAT}, &other);
+  MPI_Type_commit(&none);
+  MPI_Type_commit(&type);
+  MPI_Type_commit(&other);
+  memset(cells, 0, sizeof cells);
+  make_window(sizeof(int));
+  EXPECT(MPI_SUCCESS, MPI_Accumulate(&one, 1, MPI_INT, rank, 1, 1, type, MPI_SUM, win));
+  EXPECT(MPI_SUCCESS, MPI_Accumulate(&one, 1, type, rank, 1, 1, MPI_INT, MPI_SUM, win));
+  EXPECT(MPI_SUCCESS, MPI_Accumulate(NULL, 0, MPI_FLOAT, rank, 1, 0, other, MPI_SUM, win));
+  EXPECT(MPI_SUCCESS, MPI_Accumulate(NULL, 5, none, rank, 1, 7, none, MPI_SUM, win));
+  EXPECT(MPI_ERR_TYPE, MPI_Accumulate(cells, 1, other, rank, 1, 1, other, MPI_SUM, win));
+  free_window();
+  for (int i = 0; i < CELLS; i++) CHECK(cells[i] == (i == 1 ? 2 : 0));
+  MPI_Type_free(&none);
+  MPI_Type_free(&type);
+  MPI_Type_free(&other);
+}
+
 /* The holder of an exclusive lock gets another one before a rank that waits for the locks of all,
  * since that rank waits for the first. */
 static void holders_pass(void) {
@@ -269,12 +328,14 @@ int main(int argc, char **argv) {
   CHECK(size == 3);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   members_without_memory();
+  fresh_memory();
   regions();
   reaches();
   units();
   nobody();
   compared();
   pairs();
+  empty_parts();
   holders_pass();
   hints();
   MPI_Finalize();

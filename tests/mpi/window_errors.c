@@ -51,6 +51,7 @@ static void accesses(void) {
   EXPECT(MPI_ERR_RANK, put(size, 0, 1, MPI_INT));
   EXPECT(MPI_ERR_RANK, put(MPI_ANY_SOURCE, 0, 1, MPI_INT));
   EXPECT(MPI_ERR_COUNT, put(1, 0, -1, MPI_INT));
+  EXPECT(MPI_ERR_COUNT, put(1, 0, -1, bad_type)); /* what is wrong first */
   EXPECT(MPI_ERR_TYPE, put(1, 0, 1, MPI_DATATYPE_NULL));
   EXPECT(MPI_ERR_TYPE, put(1, 0, 1, bad_type));
   EXPECT(MPI_ERR_DISP, put(1, -1, 1, MPI_INT));
@@ -85,6 +86,12 @@ static void accesses(void) {
   EXPECT(MPI_ERR_OP, add(1, MPI_INT, MPI_INT, MPI_NO_OP));
   EXPECT(MPI_ERR_OP, add(1, MPI_FLOAT, MPI_FLOAT, MPI_BAND));
   EXPECT(MPI_ERR_TRUNCATE, MPI_Accumulate(buffer, 2, MPI_INT, 0, 0, 1, MPI_INT, MPI_SUM, win));
+  EXPECT(MPI_ERR_TRUNCATE,
+         MPI_Get_accumulate(buffer, 1, MPI_INT, wide, 2, MPI_INT, 0, 0, 1, MPI_INT, MPI_SUM, win));
+  EXPECT(MPI_ERR_TRUNCATE,
+         MPI_Get_accumulate(NULL, 0, MPI_INT, wide, 2, MPI_INT, 0, 0, 1, MPI_INT, MPI_NO_OP, win));
+  EXPECT(MPI_ERR_TYPE, MPI_Get_accumulate(buffer, 1, MPI_INT, wide, 1, MPI_FLOAT, 0, 0, 1, MPI_INT,
+                                          MPI_SUM, win));
   EXPECT(MPI_ERR_TYPE, MPI_Fetch_and_op(wide, wide, mixed, 0, 0, MPI_SUM, win));
   EXPECT(MPI_ERR_TYPE, MPI_Compare_and_swap(wide, wide, wide, MPI_DOUBLE, 0, 0, win));
   EXPECT(MPI_ERR_RMA_RANGE, MPI_Fetch_and_op(wide, wide, MPI_LONG, 0, CELLS - 1, MPI_SUM, win));
@@ -148,6 +155,64 @@ static void epochs(void) {
   MPI_Group_free(&self);
 }
 
+/* Each call takes some of the assertions. */
+static void assertions(void) {
+  static const int bits[] = {MPI_MODE_NOCHECK,   MPI_MODE_NOSTORE,   MPI_MODE_NOPUT,
+                             MPI_MODE_NOPRECEDE, MPI_MODE_NOSUCCEED, 1};
+  MPI_Group self;
+  MPI_Comm_group(MPI_COMM_SELF, &self);
+  for (size_t i = 0; i < sizeof bits / sizeof bits[0]; i++) {
+    int bit = bits[i], checks = bit == MPI_MODE_NOCHECK ? MPI_SUCCESS : MPI_ERR_ASSERT;
+    int of_fence = bit == 1 || bit == MPI_MODE_NOCHECK ? MPI_ERR_ASSERT : MPI_SUCCESS;
+    int of_post = bit == 1 || bit == MPI_MODE_NOPRECEDE || bit == MPI_MODE_NOSUCCEED
+                      ? MPI_ERR_ASSERT
+                      : MPI_SUCCESS;
+    EXPECT(of_fence, MPI_Win_fence(bit, win));
+    EXPECT(checks, MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank, bit, win));
+    if (checks == MPI_SUCCESS) EXPECT(MPI_SUCCESS, MPI_Win_unlock(rank, win));
+    EXPECT(checks, MPI_Win_lock_all(bit, win));
+    if (checks == MPI_SUCCESS) EXPECT(MPI_SUCCESS, MPI_Win_unlock_all(win));
+    EXPECT(of_post, MPI_Win_post(self, bit, win));
+    if (of_post != MPI_SUCCESS) EXPECT(MPI_SUCCESS, MPI_Win_post(self, 0, win));
+    EXPECT(checks, MPI_Win_start(self, bit, win));
+    if (checks != MPI_SUCCESS) EXPECT(MPI_SUCCESS, MPI_Win_start(self, 0, win));
+    EXPECT(MPI_SUCCESS, MPI_Win_complete(win));
+    EXPECT(MPI_SUCCESS, MPI_Win_wait(win));
+  }
+  MPI_Group_free(&self);
+}
+
+/* Rank 0 has an access epoch, and rank 1 an exposure epoch, which the one of rank 0 ends. */
+static void one_of_two_epochs(void) {
+  int flag = 7;
+  MPI_Group world, other;
+  MPI_Comm_group(MPI_COMM_WORLD, &world);
+  MPI_Group_incl(world, 1, (int[]){1 - rank}, &other);
+  if (rank == 0)
+    MPI_Win_start(other, 0, win);
+  else
+    MPI_Win_post(other, 0, win);
+  EXPECT(MPI_ERR_RMA_SYNC, MPI_Win_fence(0, win));
+  EXPECT(MPI_ERR_RMA_SYNC, MPI_Win_free(&win));
+  if (rank == 0) {
+    EXPECT(MPI_ERR_RMA_SYNC, MPI_Win_lock_all(0, win));
+    EXPECT(MPI_ERR_RMA_SYNC, MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win));
+    EXPECT(MPI_ERR_RMA_SYNC, MPI_Win_wait(win));
+    EXPECT(MPI_ERR_RMA_SYNC, put(0, 0, 1, MPI_INT)); /* the caller is no target */
+    EXPECT(MPI_SUCCESS, put(1, 0, 0, MPI_INT));
+  } else {
+    EXPECT(MPI_ERR_RMA_SYNC, put(0, 0, 1, MPI_INT));
+    EXPECT(MPI_SUCCESS, MPI_Win_test(win, &flag));
+    CHECK(flag == 0);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  EXPECT(MPI_SUCCESS, rank == 0 ? MPI_Win_complete(win) : MPI_Win_wait(win));
+  EXPECT(MPI_ERR_RMA_SYNC, rank == 0 ? MPI_Win_complete(win) : MPI_Win_wait(win));
+  EXPECT(MPI_SUCCESS, MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
+  MPI_Group_free(&other);
+  MPI_Group_free(&world);
+}
+
 static void kinds(void) {
   static int memory[CELLS];
   MPI_Aint bytes, address;
@@ -195,6 +260,12 @@ static void attributes(void) {
   EXPECT(MPI_ERR_OTHER, MPI_Win_set_attr(win, keyval, &allows));
   refuses = MPI_SUCCESS;
   EXPECT(MPI_SUCCESS, MPI_Win_set_attr(win, keyval, &allows));
+  EXPECT(MPI_SUCCESS, MPI_Win_delete_attr(win, keyval));
+  refuses = MPI_ERR_OTHER;
+  MPI_Win_set_attr(win, keyval, &refuses);
+  EXPECT(MPI_ERR_OTHER, MPI_Win_free(&win)); /* and is there yet */
+  EXPECT(MPI_SUCCESS, MPI_Win_sync(win));
+  refuses = MPI_SUCCESS;
   EXPECT(MPI_SUCCESS, MPI_Win_delete_attr(win, keyval));
   MPI_Win_free_keyval(&keyval);
 }
@@ -246,6 +317,8 @@ int main(int argc, char **argv) {
   MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
   accesses();
   epochs();
+  assertions();
+  one_of_two_epochs();
   kinds();
   attributes();
   groups_of_others();
