@@ -136,8 +136,19 @@ static void point_to_point(void) {
   EXPECT(MPI_ERR_SESSION, MPI_Session_attach_buffer(bad_session, buffer, 8));
 }
 
+/* One that is complete does not hide a bad one. */
+static void before_a_complete_one(void) {
+  MPI_Request pair[2] = {bad_request, MPI_REQUEST_NULL};
+  MPI_Isend(buffer, 1, MPI_INT, MPI_PROC_NULL, 0, WORLD, &pair[1]);
+  EXPECT(MPI_ERR_REQUEST, MPI_Waitany(2, pair, &one, &status));
+  EXPECT(MPI_ERR_REQUEST, MPI_Testany(2, pair, &one, &two, &status));
+  EXPECT(MPI_ERR_REQUEST, MPI_Request_get_status_any(2, pair, &one, &two, &status));
+  MPI_Wait(&pair[1], &status);
+}
+
 static void requests(void) {
   MPI_Request null = MPI_REQUEST_NULL, many[2] = {MPI_REQUEST_NULL, bad_request};
+  before_a_complete_one();
   EXPECT(MPI_ERR_REQUEST, MPI_Wait(&bad_request, &status));
   EXPECT(MPI_ERR_REQUEST, MPI_Test(&bad_request, &one, &status));
   EXPECT(MPI_ERR_COUNT, MPI_Waitall(-1, many, MPI_STATUSES_IGNORE));
@@ -301,6 +312,7 @@ static void communicators(void) {
   EXPECT(MPI_ERR_COMM, MPI_Comm_free(&(MPI_Comm){WORLD}));
   EXPECT(MPI_ERR_COMM, MPI_Comm_disconnect(&(MPI_Comm){MPI_COMM_SELF}));
   EXPECT(MPI_ERR_ARG, MPI_Comm_group(WORLD, NULL));
+  EXPECT(MPI_ERR_ARG, MPI_Comm_get_parent(NULL));
   EXPECT(MPI_ERR_ARG, MPI_Comm_split(WORLD, 0, 0, NULL));
   EXPECT(MPI_ERR_ARG, MPI_Comm_get_info(WORLD, NULL));
   EXPECT(MPI_ERR_COMM, MPI_Comm_remote_size(WORLD, &one));

@@ -143,6 +143,102 @@ static void buffered(int rank, int size) {
   CHECK(address == room && bytes == ROOM);
 }
 
+/* ---- sizes on both sides of each limit at which a message goes another way, to a receive that
+ * waits for it and to none, by each way to receive it, with and without gaps on either side */
+
+enum {
+  MOST = 70000,
+  SENT_AT_ONCE = 16384, /* bytes that MPI_Send() leaves behind when there is no receive */
+  TAIL = 8
+};
+
+enum way { RECEIVED, POSTED, PROBED, TAKEN, CUT, SYNCHRONOUS, BUFFERED, WAYS };
+
+static char out[2 * MOST], in[2 * (MOST + TAIL)];
+static MPI_Datatype spread; /* each second byte */
+
+static char byte_of(int sender, int bytes, int i) { return (char)(sender * 31 + bytes + i * 7); }
+
+/* The first bytes are what `sender` has sent, and nothing else was written. */
+static void is_received(int sender, int bytes, int sent, int step) {
+  for (int i = 0; i < (bytes + TAIL) * step; i++)
+    CHECK(in[i] == (i % step == 0 && i / step < bytes ? byte_of(sender, sent, i / step) : '#'));
+}
+
+static void start_send(enum way way, int bytes, MPI_Datatype type, int to, MPI_Request *request) {
+  *request = MPI_REQUEST_NULL;
+  if (way == SYNCHRONOUS)
+    MPI_Issend(out, bytes, type, to, TAG, MPI_COMM_WORLD, request);
+  else if (way == BUFFERED)
+    MPI_Bsend(out, bytes, type, to, TAG, MPI_COMM_WORLD);
+  else if (bytes <= SENT_AT_ONCE)
+    MPI_Send(out, bytes, type, to, TAG, MPI_COMM_WORLD);
+  else
+    MPI_Isend(out, bytes, type, to, TAG, MPI_COMM_WORLD, request);
+}
+
+static void receive(enum way way, int room, MPI_Datatype type, int from, MPI_Status *status) {
+  MPI_Message message;
+  int count = -1;
+  if (way == PROBED) MPI_Probe(MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD, status);
+  if (way == TAKEN) MPI_Mprobe(from, MPI_ANY_TAG, MPI_COMM_WORLD, &message, status);
+  if (way == PROBED || way == TAKEN) {
+    MPI_Get_count(status, MPI_CHAR, &count);
+    CHECK(count == room - TAIL && status->MPI_SOURCE == from && status->MPI_TAG == TAG);
+  }
+  if (way == TAKEN)
+    MPI_Mrecv(in, room, type, &message, status);
+  else
+    EXPECT(way == CUT ? MPI_ERR_TRUNCATE : MPI_SUCCESS,
+           MPI_Recv(in, room, type, from, TAG, MPI_COMM_WORLD, status));
+}
+
+static void one_size(enum way way, int bytes, int out_step, int in_step, int rank, int size) {
+  int next = (rank + 1) % size, before = (rank + size - 1) % size, count = -1;
+  int room = way == CUT ? bytes - 1 : bytes + TAIL, fits = way == CUT ? room : bytes;
+  MPI_Datatype from = out_step == 1 ? MPI_CHAR : spread, to = in_step == 1 ? MPI_CHAR : spread;
+  MPI_Request send, recv = MPI_REQUEST_NULL;
+  MPI_Status status;
+  for (int i = 0; i < bytes * out_step; i++)
+    out[i] = i % out_step == 0 ? byte_of(rank, bytes, i / out_step) : '-';
+  memset(in, '#', (size_t)(bytes + TAIL) * (size_t)in_step);
+  if (way == POSTED || way == SYNCHRONOUS)
+    MPI_Irecv(in, room, to, before, TAG, MPI_COMM_WORLD, &recv);
+  MPI_Barrier(MPI_COMM_WORLD);
+  start_send(way, bytes, from, next, &send);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (recv != MPI_REQUEST_NULL)
+    MPI_Wait(&recv, &status);
+  else
+    receive(way, room, to, before, &status);
+  MPI_Wait(&send, MPI_STATUS_IGNORE);
+  MPI_Get_count(&status, MPI_CHAR, &count);
+  CHECK(count == fits && status.MPI_SOURCE == before && status.MPI_TAG == TAG);
+  is_received(before, fits, bytes, in_step);
+}
+
+static void sizes(int rank, int size) {
+  static const int each[] = {0,   1,    2,    3,    4,     5,     7,     8,     9,    35,
+                             36,  37,   63,   64,   65,    127,   128,   129,   483,  484,
+                             485, 1024, 1025, 4096, 16383, 16384, 16385, 65536, 70000};
+  static char room[MOST + MPI_BSEND_OVERHEAD];
+  void *address;
+  int bytes;
+  MPI_Buffer_attach(room, sizeof room);
+  MPI_Type_create_resized(MPI_CHAR, 0, 2, &spread);
+  MPI_Type_commit(&spread);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  for (size_t i = 0; i < sizeof each / sizeof each[0]; i++)
+    for (int way = 0; way < WAYS; way++)
+      for (int gaps = 0; gaps < 4; gaps++)
+        if (way != CUT || each[i] > 0)
+          one_size((enum way)way, each[i], 1 + gaps % 2, 1 + gaps / 2, rank, size);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  MPI_Type_free(&spread);
+  MPI_Buffer_detach(&address, &bytes);
+  CHECK(address == room && bytes == (int)sizeof room);
+}
+
 int main(int argc, char **argv) {
   int size, rank = check_start(&argc, &argv, &size);
   storm(rank, size);
@@ -156,6 +252,7 @@ int main(int argc, char **argv) {
   MPI_Barrier(MPI_COMM_WORLD);
   persistent(rank, size);
   buffered(rank, size);
+  sizes(rank, size);
   MPI_Finalize();
   return 0;
 }

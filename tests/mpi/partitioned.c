@@ -7,7 +7,7 @@
 
 #include "check.h"
 
-enum { ROUNDS = 4, ITEMS = 840, THREADS = 4 };
+enum { ROUNDS = 4, ITEMS = 1680, THREADS = 4 };
 
 static int rank, size;
 
@@ -109,6 +109,84 @@ static void order(void) {
   MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
   CHECK(in[0] == 10 + left);
   for (int i = 0; i < 4; i++) MPI_Request_free(&requests[i]);
+}
+
+/* ---- what differs in tag, communicator or sender does not meet; nor does what was freed before */
+
+static void start_and_mark(MPI_Request *send) {
+  MPI_Start(send);
+  CHECK(MPI_Pready(0, *send) == MPI_SUCCESS);
+}
+
+static void kept_apart(void) {
+  enum { KINDS = 3 };
+  int out[KINDS] = {1, 2, 3}, in[KINDS] = {0}, next = (rank + 1) % size;
+  MPI_Comm comms[2];
+  MPI_Request sends[KINDS], recvs[KINDS], never;
+  MPI_Comm_dup(MPI_COMM_SELF, &comms[0]);
+  MPI_Comm_dup(MPI_COMM_SELF, &comms[1]);
+  MPI_Psend_init(&next, 1, 1, MPI_INT, 0, 5, comms[0], MPI_INFO_NULL, &never);
+  MPI_Request_free(&never);
+  MPI_Precv_init(&next, 1, 1, MPI_INT, 0, 5, comms[0], MPI_INFO_NULL, &never);
+  MPI_Request_free(&never);
+  for (int i = 0; i < KINDS; i++)
+    MPI_Psend_init(&out[i], 1, 1, MPI_INT, 0, i == 0 ? 6 : 5, comms[i / 2], MPI_INFO_NULL,
+                   &sends[i]);
+  for (int i = KINDS - 1; i >= 0; i--)
+    MPI_Precv_init(&in[i], 1, 1, MPI_INT, 0, i == 0 ? 6 : 5, comms[i / 2], MPI_INFO_NULL,
+                   &recvs[i]);
+  MPI_Startall(KINDS, recvs);
+  for (int i = 0; i < KINDS; i++) start_and_mark(&sends[i]);
+  MPI_Waitall(KINDS, sends, MPI_STATUSES_IGNORE);
+  MPI_Waitall(KINDS, recvs, MPI_STATUSES_IGNORE);
+  for (int i = 0; i < KINDS; i++) {
+    CHECK(in[i] == out[i]);
+    MPI_Request_free(&sends[i]);
+    MPI_Request_free(&recvs[i]);
+  }
+  MPI_Comm_free(&comms[0]);
+  MPI_Comm_free(&comms[1]);
+}
+
+/* Rank 0 receives from all, the last one first. */
+static void senders(void) {
+  enum { MOST = 16 };
+  int in[MOST] = {0}, own = rank + 1;
+  MPI_Request send, recvs[MOST];
+  for (int i = size - 1; rank == 0 && i >= 0; i--)
+    MPI_Precv_init(&in[i], 1, 1, MPI_INT, i, 7, MPI_COMM_WORLD, MPI_INFO_NULL, &recvs[i]);
+  MPI_Psend_init(&own, 1, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_INFO_NULL, &send);
+  if (rank == 0) MPI_Startall(size, recvs);
+  start_and_mark(&send);
+  MPI_Wait(&send, MPI_STATUS_IGNORE);
+  if (rank == 0) MPI_Waitall(size, recvs, MPI_STATUSES_IGNORE);
+  for (int i = 0; rank == 0 && i < size; i++) {
+    CHECK(in[i] == i + 1);
+    MPI_Request_free(&recvs[i]);
+  }
+  MPI_Request_free(&send);
+}
+
+/* Data that lie together, but not where their address says. */
+static void displaced(void) {
+  int out[6] = {0, 1, 2, 3, 4, 5}, in[6] = {-1, -1, -1, -1, -1, -1};
+  const int length[] = {1}, two[] = {2};
+  MPI_Datatype second, third;
+  MPI_Request requests[2];
+  MPI_Type_indexed(1, length, length, MPI_INT, &second);
+  MPI_Type_indexed(1, length, two, MPI_INT, &third);
+  MPI_Type_commit(&second);
+  MPI_Type_commit(&third);
+  MPI_Psend_init(out, 2, 2, second, 0, 0, MPI_COMM_SELF, MPI_INFO_NULL, &requests[0]);
+  MPI_Precv_init(in, 2, 2, third, 0, 0, MPI_COMM_SELF, MPI_INFO_NULL, &requests[1]);
+  MPI_Startall(2, requests);
+  CHECK(MPI_Pready_range(0, 1, requests[0]) == MPI_SUCCESS);
+  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  for (int i = 0; i < 6; i++) CHECK(in[i] == (i < 2 ? -1 : i - 1));
+  MPI_Request_free(&requests[0]);
+  MPI_Request_free(&requests[1]);
+  MPI_Type_free(&second);
+  MPI_Type_free(&third);
 }
 
 /* ---- nobody, nothing, and mistakes */
@@ -272,9 +350,12 @@ int main(int argc, char **argv) {
   ring(3, 40, 1, 1);
   ring(40, 3, 1, 3);
   ring(7, 8, 1, 1);
-  ring(1, 1, 2, 3); /* pieces of a small buffer */
+  ring(1, 1, 2, 3); /* pieces of a small buffer, and more than it has room for */
   ring(8, 7, 3, 2);
   order();
+  kept_apart();
+  senders();
+  displaced();
   nobody();
   mistakes();
   one_by_one(6, 4);

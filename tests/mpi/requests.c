@@ -223,6 +223,60 @@ static void generalized(void) {
   CHECK(flag == MPI_ERR_OTHER);
 }
 
+/* The error of the query function counts, or else that of the release function, which is called
+ * in any case; of several requests it is in the status. */
+struct errors {
+  int of_query, of_release, released;
+};
+
+static int query_with_error(void *extra, MPI_Status *status) {
+  MPI_Status_set_elements(status, MPI_INT, 0);
+  MPI_Status_set_cancelled(status, 0);
+  return ((const struct errors *)extra)->of_query;
+}
+
+static int release_with_error(void *extra) {
+  ((struct errors *)extra)->released++;
+  return ((const struct errors *)extra)->of_release;
+}
+
+static void generalized_errors(void) {
+  static const struct {
+    int query, release, result;
+  } cases[] = {{MPI_SUCCESS, MPI_SUCCESS, MPI_SUCCESS},
+               {MPI_ERR_TAG, MPI_SUCCESS, MPI_ERR_TAG},
+               {MPI_SUCCESS, MPI_ERR_RANK, MPI_ERR_RANK},
+               {MPI_ERR_TAG, MPI_ERR_RANK, MPI_ERR_TAG}};
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+    for (int way = 0; way < 6; way++) {
+      struct errors errors = {cases[i].query, cases[i].release, 0};
+      MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+      MPI_Status statuses[2];
+      int flag = 1, index = 1, done = 1, code = MPI_SUCCESS;
+      bool several = way > 2;
+      MPI_Grequest_start(query_with_error, release_with_error, cancel, &errors, &requests[1]);
+      MPI_Grequest_complete(requests[1]);
+      statuses[0].MPI_ERROR = statuses[1].MPI_ERROR = -1;
+      switch (way) {
+        case 0: code = MPI_Wait(&requests[1], statuses); break;
+        case 1: code = MPI_Test(&requests[1], &flag, statuses); break;
+        case 2: code = MPI_Waitany(2, requests, &index, statuses); break;
+        case 3: code = MPI_Waitall(2, requests, statuses); break;
+        case 4: code = MPI_Testall(2, requests, &flag, statuses); break;
+        default: code = MPI_Testsome(2, requests, &done, &index, &statuses[1]);
+      }
+      CHECK(flag == 1 && index == 1 && done == 1);
+      CHECK(code ==
+            (several && cases[i].result != MPI_SUCCESS ? MPI_ERR_IN_STATUS : cases[i].result));
+      if (several) CHECK(statuses[1].MPI_ERROR == cases[i].result);
+      CHECK(requests[1] == MPI_REQUEST_NULL && errors.released == 1);
+    }
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+}
+
 static void two_in_one(void) {
   int out = 100 * rank, in = -1, count;
   MPI_Request request;
@@ -295,9 +349,11 @@ static void persistent(void) {
     MPI_Request_free(&requests[1]);
   }
   MPI_Buffer_detach(&address, &bytes);
+  CHECK(address == MPI_BUFFER_AUTOMATIC && bytes == 0);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Bsend_init(&out, 1, MPI_INT, next, TAG, MPI_COMM_WORLD, &requests[0]);
-  CHECK(MPI_Start(&requests[0]) == MPI_ERR_BUFFER);
+  for (int i = 0; i < 2; i++) CHECK(MPI_Start(&requests[0]) == MPI_ERR_BUFFER);
+  CHECK(MPI_Wait(&requests[0], MPI_STATUS_IGNORE) == MPI_SUCCESS); /* it is not active */
   MPI_Request_free(&requests[0]);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
@@ -472,6 +528,7 @@ int main(int argc, char **argv) {
   for (int bytes = 1; bytes <= LARGEST; bytes *= 10) cancel_sends(bytes);
   cancel_races();
   generalized();
+  generalized_errors();
   two_in_one();
   cancelled();
   persistent();
