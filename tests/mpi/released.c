@@ -87,6 +87,35 @@ static void communicators(void) {
   MPI_Comm_free(&copy);
 }
 
+static MPI_Comm groups; /* ranks of even numbers and the others */
+
+static void make_groups(void) {
+  MPI_Comm half;
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &half);
+  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 0, &groups);
+  MPI_Comm_free(&half);
+}
+
+static void between_groups(void) {
+  int out[16] = {0}, in[64], lengths[8], places[8], others;
+  int root = rank == 0 ? MPI_ROOT : rank % 2 == 0 ? MPI_PROC_NULL : 0;
+  MPI_Comm_remote_size(groups, &others);
+  for (int i = 0; i < others; i++) {
+    lengths[i] = 2;
+    places[i] = 2 * i;
+  }
+  MPI_Allreduce(out, in, 4, MPI_INT, MPI_SUM, groups);
+  MPI_Reduce(out, in, 4, MPI_INT, MPI_SUM, root, groups);
+  MPI_Reduce_scatter_block(out, in, 2, MPI_INT, MPI_SUM, groups);
+  MPI_Bcast(in, 4, MPI_INT, root, groups);
+  MPI_Gather(out, 2, MPI_INT, in, 2, MPI_INT, root, groups);
+  MPI_Scatter(in, 2, MPI_INT, out, 2, MPI_INT, root, groups);
+  MPI_Allgather(out, 2, MPI_INT, in, 2, MPI_INT, groups);
+  MPI_Allgatherv(out, 2, MPI_INT, in, lengths, places, MPI_INT, groups);
+  MPI_Alltoall(out, 2, MPI_INT, in, 2, MPI_INT, groups);
+  MPI_Barrier(groups);
+}
+
 /* The other ways to make a communicator. */
 static void more_communicators(void) {
   MPI_Comm copy, half, between, all, made;
@@ -270,12 +299,177 @@ static void write_script(const char *program) {
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
 }
 
+/* ---- what is refused, and leaves nothing behind */
+
+static MPI_Group three; /* which has the first ranks */
+
+static void refused_files(void) {
+  static char folder[] = "/", absent[] = "/none/at/all", null[] = "/dev/null";
+  MPI_Datatype backwards;
+  MPI_File file;
+  MPI_Info info;
+  MPI_Type_indexed(2, (int[]){1, 1}, (int[]){2, 0}, MPI_INT, &backwards);
+  MPI_Type_commit(&backwards);
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "key", "value");
+  EXPECT(MPI_ERR_BAD_FILE, MPI_File_open(MPI_COMM_SELF, folder, MPI_MODE_RDONLY, info, &file));
+  EXPECT(MPI_ERR_NO_SUCH_FILE, MPI_File_open(MPI_COMM_SELF, absent, MPI_MODE_RDONLY, info, &file));
+  EXPECT(MPI_SUCCESS, MPI_File_open(MPI_COMM_SELF, null, MPI_MODE_RDWR, info, &file));
+  EXPECT(MPI_ERR_UNSUPPORTED_DATAREP, MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "none", info));
+  EXPECT(MPI_ERR_IO, MPI_File_set_view(file, 0, MPI_INT, backwards, "native", info));
+  EXPECT(MPI_SUCCESS, MPI_File_set_view(file, 4, MPI_INT, MPI_INT, "native", info));
+  EXPECT(MPI_ERR_ARG, MPI_File_iread_at(file, -1, &rank, 1, MPI_INT, &(MPI_Request){0}));
+  EXPECT(MPI_SUCCESS, MPI_File_set_info(file, info));
+  MPI_File_close(&file);
+  MPI_Info_free(&info);
+  MPI_Type_free(&backwards);
+}
+
+static void deleted_files(void) {
+  char name[sizeof script + 12];
+  MPI_File file;
+  snprintf(name, sizeof name, "%s.%d", script, rank);
+  EXPECT(MPI_SUCCESS, MPI_File_open(MPI_COMM_SELF, name,
+                                    MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+                                    MPI_INFO_NULL, &file));
+  MPI_File_close(&file);
+  CHECK(access(name, F_OK) != 0);
+}
+
+static void refused_types(void) {
+  const MPI_Count many = (MPI_Count)1 << 61;
+  const int sizes[] = {8}, kinds[] = {MPI_DISTRIBUTE_BLOCK}, arguments[] = {1}, processes[] = {2};
+  MPI_Datatype vector, type;
+  MPI_Type_vector(2, 1, 3, MPI_INT, &vector);
+  EXPECT(MPI_ERR_TYPE, MPI_Type_create_struct(2, (int[]){1, 1}, (MPI_Aint[]){0, 8},
+                                              (MPI_Datatype[]){vector, MPI_DATATYPE_NULL}, &type));
+  EXPECT(MPI_ERR_COUNT, MPI_Type_contiguous_c(many, vector, &type));
+  EXPECT(MPI_ERR_COUNT, MPI_Type_vector_c(many, 2, 3, vector, &type));
+  EXPECT(MPI_ERR_ARG, MPI_Type_create_darray(2, 0, 1, sizes, kinds, arguments, processes,
+                                             MPI_ORDER_C, vector, &type));
+  EXPECT(MPI_SUCCESS, MPI_Type_create_f90_real(6, 30, &type)); /* one that there is already */
+  EXPECT(MPI_SUCCESS, MPI_Type_create_f90_integer(9, &type));
+  EXPECT(MPI_ERR_ARG, MPI_Type_create_f90_complex(60, 30, &type));
+  MPI_Type_free(&vector);
+}
+
+static void refused_groups(void) {
+  MPI_Group made;
+  MPI_Comm comm;
+  EXPECT(MPI_ERR_RANK, MPI_Group_incl(three, 2, (int[]){1, 1}, &made));
+  EXPECT(MPI_ERR_RANK, MPI_Group_excl(three, 1, (int[]){3}, &made));
+  EXPECT(MPI_ERR_ARG, MPI_Group_range_incl(three, 1, (int[][3]){{0, 2, 0}}, &made));
+  EXPECT(MPI_ERR_ARG, MPI_Group_incl(three, -1, (int[]){1}, &made));
+  EXPECT(MPI_SUCCESS, MPI_Group_difference(three, three, &made));
+  CHECK(made == MPI_GROUP_EMPTY);
+  EXPECT(MPI_ERR_DIMS, MPI_Cart_create(MPI_COMM_SELF, 1, (int[]){2}, (int[]){0}, 0, &comm));
+  EXPECT(MPI_ERR_ARG, MPI_Graph_create(MPI_COMM_SELF, 1, (int[]){1}, (int[]){1}, 0, &comm));
+  EXPECT(MPI_ERR_ARG, MPI_Dist_graph_create(MPI_COMM_SELF, 1, (int[]){0}, (int[]){1}, (int[]){1},
+                                            MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm));
+  EXPECT(MPI_ERR_ARG,
+         MPI_Comm_create_from_group(three, NULL, MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm));
+  EXPECT(MPI_ERR_GROUP, MPI_Comm_create(MPI_COMM_SELF, MPI_GROUP_NULL, &comm));
+}
+
+static void refused_messages(void) {
+  static char room[8];
+  int value = 0;
+  MPI_Request request;
+  MPI_Message message;
+  MPI_Datatype pair;
+  const MPI_Comm self = MPI_COMM_SELF;
+  MPI_Type_contiguous(2, MPI_INT, &pair);
+  MPI_Type_commit(&pair);
+  EXPECT(MPI_ERR_RANK, MPI_Isend(&value, 1, MPI_INT, 1, 0, self, &request));
+  EXPECT(MPI_ERR_BUFFER, MPI_Bsend(&value, 1, MPI_INT, 0, 0, self));
+  EXPECT(MPI_ERR_BUFFER, MPI_Ibsend(&value, 1, pair, 0, 0, self, &request));
+  EXPECT(MPI_SUCCESS, MPI_Buffer_attach(room, sizeof room));
+  EXPECT(MPI_ERR_BUFFER, MPI_Buffer_attach(room, sizeof room));
+  EXPECT(MPI_ERR_BUFFER, MPI_Ibsend(&value, 1, pair, 0, 0, self, &request));
+  EXPECT(MPI_SUCCESS, MPI_Buffer_detach(&(void *){NULL}, &value));
+  EXPECT(MPI_ERR_BUFFER, MPI_Buffer_iflush(&request));
+  EXPECT(MPI_ERR_TAG, MPI_Recv_init(&value, 1, pair, 0, -5, self, &request));
+  EXPECT(MPI_ERR_RANK,
+         MPI_Isendrecv(&value, 1, MPI_INT, 1, 0, &value, 1, pair, 0, 0, self, &request));
+  EXPECT(MPI_ERR_RANK,
+         MPI_Isendrecv(&value, 1, MPI_INT, 0, 0, &value, 1, pair, 1, 0, self, &request));
+  EXPECT(MPI_ERR_RANK, MPI_Isendrecv_replace(&value, 1, MPI_INT, 1, 0, 0, 0, self, &request));
+  EXPECT(MPI_ERR_RANK,
+         MPI_Sendrecv_replace(&value, 1, MPI_INT, 1, 0, 0, 0, self, MPI_STATUS_IGNORE));
+  EXPECT(MPI_ERR_RANK,
+         MPI_Sendrecv(&value, 1, pair, 1, 0, &value, 1, pair, 0, 0, self, MPI_STATUS_IGNORE));
+  EXPECT(MPI_ERR_ARG, MPI_Psend_init(&value, -1, 1, pair, 0, 0, self, MPI_INFO_NULL, &request));
+  EXPECT(MPI_ERR_RANK,
+         MPI_Precv_init(&value, 1, 1, pair, MPI_ANY_SOURCE, 0, self, MPI_INFO_NULL, &request));
+  EXPECT(MPI_ERR_OP, MPI_Iallreduce(&value, room, 1, MPI_INT, MPI_OP_NULL, self, &request));
+  EXPECT(MPI_ERR_INFO, MPI_Bcast_init(&value, 1, pair, 0, self, (MPI_Info)7, &request));
+  EXPECT(MPI_SUCCESS, MPI_Mprobe(MPI_PROC_NULL, 0, self, &message, MPI_STATUS_IGNORE));
+  EXPECT(MPI_ERR_COUNT, MPI_Imrecv(&value, -1, MPI_INT, &message, &request));
+  EXPECT(MPI_SUCCESS, MPI_Mrecv(&value, 1, MPI_INT, &message, MPI_STATUS_IGNORE));
+  MPI_Type_free(&pair);
+}
+
+static int refuse_copy(MPI_Comm comm, int key, void *extra, void *in, void *out, int *flag) {
+  (void)comm, (void)key, (void)extra, (void)in, (void)out;
+  *flag = 0;
+  return MPI_ERR_OTHER;
+}
+
+static int may_delete; /* what the delete function returns */
+
+static int ask_to_delete(MPI_Comm comm, int key, void *value, void *extra) {
+  (void)comm, (void)key, (void)value, (void)extra;
+  return may_delete;
+}
+
+static int no_extent(MPI_Datatype type, MPI_Aint *extent, void *extra) {
+  (void)type, (void)extra;
+  *extent = 0;
+  return MPI_SUCCESS;
+}
+
+/* Copies of attributes that were made when one is refused, an attribute that stays, memory that is
+ * attached already, services and representations that there are. */
+static void refused_objects(void) {
+  static int cells[4];
+  char name[32], found[MPI_MAX_PORT_NAME];
+  int keys[2];
+  MPI_Comm copy, second;
+  MPI_Request request;
+  MPI_Win win;
+  MPI_Comm_dup(MPI_COMM_SELF, &copy);
+  MPI_Comm_create_keyval(refuse_copy, ask_to_delete, &keys[0], NULL);
+  MPI_Comm_create_keyval(MPI_COMM_DUP_FN, MPI_COMM_NULL_DELETE_FN, &keys[1], NULL);
+  for (int i = 0; i < 2; i++) MPI_Comm_set_attr(copy, keys[i], &rank);
+  EXPECT(MPI_ERR_OTHER, MPI_Comm_dup(copy, &second));
+  EXPECT(MPI_ERR_OTHER, MPI_Comm_idup(copy, &second, &request));
+  may_delete = MPI_ERR_OTHER;
+  EXPECT(MPI_ERR_OTHER, MPI_Comm_set_attr(copy, keys[0], &size));
+  EXPECT(MPI_ERR_OTHER, MPI_Comm_free(&copy));
+  EXPECT(MPI_ERR_KEYVAL, MPI_Comm_set_attr(copy, MPI_KEYVAL_INVALID, &size));
+  may_delete = MPI_SUCCESS;
+  for (int i = 0; i < 2; i++) MPI_Comm_free_keyval(&keys[i]);
+  MPI_Comm_free(&copy);
+  MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_SELF, &win);
+  MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+  MPI_Win_attach(win, cells, sizeof cells);
+  EXPECT(MPI_ERR_RMA_ATTACH, MPI_Win_attach(win, &cells[1], sizeof cells[1]));
+  MPI_Win_free(&win);
+  EXPECT(MPI_ERR_DUP_DATAREP, MPI_Register_datarep("native", NULL, NULL, no_extent, NULL));
+  snprintf(name, sizeof name, "released by %d", rank);
+  EXPECT(MPI_SUCCESS, MPI_Publish_name(name, MPI_INFO_NULL, "a port"));
+  EXPECT(MPI_ERR_SERVICE, MPI_Publish_name(name, MPI_INFO_NULL, "another"));
+  EXPECT(MPI_SUCCESS, MPI_Lookup_name(name, MPI_INFO_NULL, found));
+  EXPECT(MPI_SUCCESS, MPI_Unpublish_name(name, MPI_INFO_NULL, "a port"));
+}
+
 static const struct row rows[] = {
     {"types", types, ROUNDS},
     {"constructed types", constructed_types, ROUNDS},
     {"topologies", topologies, ROUNDS},
     {"communicators", communicators, ROUNDS},
     {"more communicators", more_communicators, FEW},
+    {"between groups", between_groups, FEW},
     {"sessions", sessions, FEW},
     {"ports", ports, FEW},
     {"small objects", small_objects, ROUNDS},
@@ -283,6 +477,12 @@ static const struct row rows[] = {
     {"attributes", attributes, ROUNDS},
     {"windows", windows, ROUNDS},
     {"refused spawns", refused_spawns, ROUNDS},
+    {"refused files", refused_files, FEW},
+    {"deleted files", deleted_files, FEW},
+    {"refused types", refused_types, ROUNDS},
+    {"refused groups", refused_groups, ROUNDS},
+    {"refused messages", refused_messages, ROUNDS},
+    {"refused objects", refused_objects, FEW},
 };
 
 int main(int argc, char **argv) {
@@ -294,7 +494,15 @@ int main(int argc, char **argv) {
     int last = check_first_of_node(rank);
     MPI_Bcast(&last, 1, MPI_INT, size - 1, MPI_COMM_WORLD);
     if (last != 0) no_spawn = MPI_ERR_UNSUPPORTED_OPERATION; /* several nodes */
+    MPI_Group world;
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_incl(world, 3, (int[]){0, 1, 2}, &three);
+    MPI_Group_free(&world);
+    make_groups();
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) check(&rows[i]);
+    MPI_Group_free(&three);
+    MPI_Comm_free(&groups);
     CHECK(unlink(script) == 0);
   }
   MPI_Finalize();
