@@ -202,6 +202,43 @@ static void compared(void) {
   MPI_Comm_free(&back);
 }
 
+/* Of what ranks may share, memory is known. */
+static void kinds_of_splits(void) {
+  static const struct {
+    int kind, class;
+    const char *resource; /* NULL: no hint */
+    int splits;
+  } cases[] = {{MPI_COMM_TYPE_SHARED - 1, MPI_ERR_ARG, NULL, 0},
+               {MPI_COMM_TYPE_SHARED, MPI_SUCCESS, NULL, 1},
+               {MPI_COMM_TYPE_SHARED, MPI_SUCCESS, "hwthread", 1},
+               {MPI_COMM_TYPE_HW_UNGUIDED, MPI_SUCCESS, NULL, 0},
+               {MPI_COMM_TYPE_HW_UNGUIDED, MPI_SUCCESS, "mpi_shared_memory", 0},
+               {MPI_COMM_TYPE_HW_GUIDED, MPI_SUCCESS, NULL, 0},
+               {MPI_COMM_TYPE_HW_GUIDED, MPI_SUCCESS, "hwthread", 0},
+               {MPI_COMM_TYPE_HW_GUIDED, MPI_SUCCESS, "mpi_shared_memory", 1},
+               {MPI_COMM_TYPE_RESOURCE_GUIDED, MPI_SUCCESS, "mpi_shared_memory", 1},
+               {MPI_COMM_TYPE_RESOURCE_GUIDED, MPI_SUCCESS, "mpi_shared_memory2", 0},
+               {MPI_COMM_TYPE_RESOURCE_GUIDED + 1, MPI_ERR_ARG, NULL, 0},
+               {MPI_UNDEFINED, MPI_SUCCESS, NULL, 0}};
+  MPI_Comm own, made;
+  MPI_Comm_dup(MPI_COMM_SELF, &own);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN); /* as no communicator is looked at */
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    MPI_Info info;
+    MPI_Info_create(&info);
+    if (cases[i].resource != NULL) MPI_Info_set(info, "mpi_hw_resource_type", cases[i].resource);
+    made = MPI_COMM_NULL;
+    EXPECT(cases[i].class, MPI_Comm_split_type(own, cases[i].kind, 0, info, &made));
+    CHECK((made != MPI_COMM_NULL) == cases[i].splits);
+    if (made != MPI_COMM_NULL) MPI_Comm_free(&made);
+    MPI_Info_free(&info);
+  }
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  MPI_Comm_free(&own);
+}
+
 /* A rank that has less room than others send gets an error, by itself or by the collective. */
 static void truncated(void) {
   int out[2] = {1, 2}, in[64];
@@ -437,6 +474,7 @@ int main(int argc, char **argv) {
   in_order();
   split_by_keys();
   compared();
+  kinds_of_splits();
   intercommunicators();
   truncated();
   from_two_groups();

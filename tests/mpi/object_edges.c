@@ -71,6 +71,74 @@ static void rooms(void) {
   CHECK(info == MPI_INFO_NULL);
 }
 
+/* ---- many keys, set and deleted in any order: each has its value, and they are numbered in the
+ * order in which they came */
+
+enum { KEYS = 60, STEPS = 4000 };
+
+struct model {
+  int count, keys[KEYS], values[KEYS];
+};
+
+static int find(const struct model *model, int key) {
+  int at = 0;
+  while (at < model->count && model->keys[at] != key) at++;
+  return at;
+}
+
+static void same_as(MPI_Info info, const struct model *model) {
+  char name[16], got[MPI_MAX_INFO_VAL];
+  int count, flag, length = sizeof got;
+  MPI_Info_get_nkeys(info, &count);
+  CHECK(count == model->count);
+  for (int i = 0; i < count; i++) {
+    MPI_Info_get_nthkey(info, i, got);
+    CHECK(atoi(got + 3) == model->keys[i]);
+  }
+  for (int key = 0; key < KEYS; key++) {
+    int at = find(model, key);
+    snprintf(name, sizeof name, "key%d", key);
+    MPI_Info_get_string(info, name, &length, got, &flag);
+    CHECK(flag == (at < model->count));
+    if (flag) CHECK(atoi(got) == model->values[at]);
+    length = sizeof got;
+  }
+}
+
+static void many_keys(void) {
+  struct model model = {0};
+  unsigned state = 1;
+  char name[16], value[16];
+  MPI_Info info, copy;
+  MPI_Info_create(&info);
+  for (int step = 0; step < STEPS; step++) {
+    state = state * 1103515245 + 12345;
+    int key = (int)(state >> 16) % KEYS, at = find(&model, key);
+    snprintf(name, sizeof name, "key%d", key);
+    snprintf(value, sizeof value, "%d", step);
+    int grows = step / 500 % 2 == 0, sets = (state >> 8) % 4 < (grows ? 3 : 1);
+    if (sets) {
+      MPI_Info_set(info, name, value);
+      if (at == model.count) model.count++;
+      model.keys[at] = key;
+      model.values[at] = step;
+    } else {
+      EXPECT(at < model.count ? MPI_SUCCESS : MPI_ERR_INFO_NOKEY, MPI_Info_delete(info, name));
+      for (int i = at; i + 1 < model.count; i++) {
+        model.keys[i] = model.keys[i + 1];
+        model.values[i] = model.values[i + 1];
+      }
+      if (at < model.count) model.count--;
+    }
+    if (step % 7 != 0) continue;
+    same_as(info, &model);
+    MPI_Info_dup(info, &copy);
+    same_as(copy, &model);
+    MPI_Info_free(&copy);
+  }
+  MPI_Info_free(&info);
+}
+
 /* ---- error codes */
 
 static int last_used(void) {
@@ -371,6 +439,7 @@ int main(int argc, char **argv) {
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   lengths();
   rooms();
+  many_keys();
   classes();
   added();
   handlers();

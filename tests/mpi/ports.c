@@ -2,9 +2,11 @@
 /* Ports, names of services, communicators made through them or a socket; a spawn without a
  * program. */
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -211,6 +213,59 @@ static void refused(void) {
   CHECK(flag && *universe > size);
 }
 
+/* @return whether a command with this hint could be started: then it is the second one that is
+ * refused, since its info is none. */
+static bool is_good(const char *key, const char *value, int ranks) {
+  char program[] = "./app", *commands[2] = {program, program};
+  const int most[2] = {ranks, 1};
+  int class;
+  MPI_Comm inter = MPI_COMM_SELF;
+  MPI_Info infos[2] = {MPI_INFO_NULL, (MPI_Info)7};
+  MPI_Info_create(&infos[0]);
+  MPI_Info_set(infos[0], key, value);
+  MPI_Error_class(MPI_Comm_spawn_multiple(2, commands, MPI_ARGVS_NULL, most, infos, 0,
+                                          MPI_COMM_SELF, &inter, MPI_ERRCODES_IGNORE),
+                  &class);
+  MPI_Info_free(&infos[0]);
+  CHECK(inter == MPI_COMM_NULL && (class == MPI_ERR_INFO || class == MPI_ERR_SPAWN));
+  return class == MPI_ERR_INFO;
+}
+
+static void hints(void) {
+  static const struct {
+    const char *list, *has; /* the numbers of 1 to 12 */
+  } lists[] = {{"4", "4"},
+               {"2:4", "2 3 4"},
+               {"1,4:8:2", "1 4 6 8"},
+               {"8:2:-2", "2 4 6 8"},
+               {"9:1:-3,12", "3 6 9 12"},
+               {"3:1", ""},
+               {"5:5:0", ""},
+               {"12,1", "1 12"},
+               {"1:12:11", "1 12"},
+               {"-3:2:1", "1 2"}};
+  char own[256], found[64];
+  struct utsname machine;
+  for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+    found[0] = '\0';
+    for (int number = 1; number <= 12; number++)
+      if (is_good("soft", lists[i].list, number))
+        snprintf(found + strlen(found), sizeof found - strlen(found), found[0] ? " %d" : "%d",
+                 number);
+    if (strcmp(found, lists[i].has) != 0) fprintf(stderr, "%s has %s\n", lists[i].list, found);
+    CHECK(strcmp(found, lists[i].has) == 0);
+  }
+  CHECK(gethostname(own, sizeof own) == 0 && uname(&machine) == 0);
+  CHECK(is_good("host", own, 1) && is_good("host", "localhost", 1));
+  CHECK(!is_good("host", "another.example", 1));
+  CHECK(is_good("arch", machine.machine, 1) && !is_good("arch", "pdp11", 1));
+  CHECK(!is_good("file", "settings", 1) && is_good("of the program", "any", 1));
+  CHECK(is_good("mpi_initial_errhandler", "mpi_errors_return", 1));
+  CHECK(is_good("mpi_initial_errhandler", "mpi_errors_abort", 1));
+  CHECK(is_good("mpi_initial_errhandler", "mpi_errors_are_fatal", 1));
+  CHECK(!is_good("mpi_initial_errhandler", "mine", 1));
+}
+
 /* What a library for another Fortran says has to agree. */
 static void fortran(void) {
   int yes, no, set;
@@ -243,6 +298,7 @@ int main(int argc, char **argv) {
   sockets();
   sockets_without_partner();
   refused();
+  hints();
   fortran();
   MPI_Finalize();
   return 0;

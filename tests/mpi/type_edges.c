@@ -178,6 +178,93 @@ static void external(void) {
   CHECK(unsigned_back == 0xffffffff); /* which has no sign */
 }
 
+/* ---- the numbers of which a type consists, where one part begins like the one before it */
+
+/* external: bytes of an element outside. */
+static void parts(void) {
+  enum { KINDS = 7, MOST = 4 };
+  static const struct {
+    MPI_Datatype types[MOST]; /* MPI_DATATYPE_NULL: no more */
+    int counts[MOST], numbers, external;
+  } kinds[KINDS] = {
+      {{MPI_INT, MPI_DOUBLE}, {1, 1}, 2, 12},
+      {{MPI_INT, MPI_DOUBLE, MPI_CHAR}, {1, 1, 1}, 3, 13},
+      {{MPI_INT, MPI_DOUBLE}, {2, 1}, 3, 16},
+      {{MPI_LONG, MPI_CHAR}, {1, 1}, 2, 5},
+      {{MPI_INT64_T, MPI_CHAR}, {1, 1}, 2, 9},
+      {{MPI_SHORT, MPI_DOUBLE}, {1, 1}, 2, 10},
+      {{MPI_SHORT}, {2}, 2, 4},
+  };
+  static const int numbers[KINDS][MOST] = {{4, 8}, {4, 8, 1}, {4, 4, 8}, {8, 1},
+                                           {8, 1}, {2, 8},    {2, 2}}; /* bytes in memory */
+  MPI_Datatype made[KINDS], both;
+  MPI_Status status;
+  MPI_Aint size;
+  int elements, bytes;
+  memset(&status, 0, sizeof status);
+  for (int i = 0; i < KINDS; i++) {
+    MPI_Aint places[MOST] = {0, 16, 32, 48};
+    int count = 0;
+    while (count < MOST && kinds[i].counts[count] > 0) count++;
+    MPI_Type_create_struct(count, kinds[i].counts, places, kinds[i].types, &made[i]);
+  }
+  for (int a = 0; a < KINDS; a++)
+    for (int b = 0; b < KINDS; b++) {
+      const int twice[] = {2, 3};
+      const MPI_Aint places[] = {0, 1024};
+      MPI_Type_create_struct(2, twice, places, (MPI_Datatype[]){made[a], made[b]}, &both);
+      MPI_Type_commit(&both);
+      MPI_Pack_external_size("external32", 1, both, &size);
+      CHECK(size == 2 * kinds[a].external + 3 * kinds[b].external);
+      int all = 0, number = 0;
+      for (int part = 0; part < 5; part++) {
+        int kind = part < 2 ? a : b;
+        for (int i = 0; i < kinds[kind].numbers; i++) {
+          all += numbers[kind][i];
+          number++;
+          MPI_Status_set_elements(&status, MPI_BYTE, all);
+          MPI_Get_elements(&status, both, &elements);
+          CHECK(elements == number);
+          MPI_Status_set_elements(&status, MPI_BYTE, 0);
+          MPI_Status_set_elements(&status, both, number);
+          MPI_Get_count(&status, MPI_BYTE, &bytes);
+          CHECK(bytes == all);
+        }
+      }
+      MPI_Type_size(both, &bytes);
+      CHECK(bytes == all);
+      MPI_Type_free(&both);
+    }
+  for (int i = 0; i < KINDS; i++) MPI_Type_free(&made[i]);
+}
+
+/* ---- types of no data: they lie nowhere, and begin and end at 0 */
+
+static void without_data(void) {
+  enum { MADE = 6 };
+  MPI_Datatype made[MADE];
+  MPI_Aint lb, extent;
+  int size;
+  MPI_Type_contiguous(0, MPI_INT, &made[0]);
+  MPI_Type_vector(0, 2, 3, MPI_DOUBLE, &made[1]);
+  MPI_Type_vector(2, 0, 3, MPI_INT, &made[2]);
+  MPI_Type_create_struct(0, (int[]){0}, (MPI_Aint[]){0}, (MPI_Datatype[]){MPI_INT}, &made[3]);
+  MPI_Type_create_struct(2, (int[]){0, 0}, (MPI_Aint[]){7, -9}, (MPI_Datatype[]){MPI_INT, MPI_CHAR},
+                         &made[4]);
+  MPI_Type_indexed(2, (int[]){0, 0}, (int[]){5, 9}, MPI_INT, &made[5]);
+  for (int i = 0; i < MADE; i++) {
+    lb = extent = 7;
+    MPI_Type_get_extent(made[i], &lb, &extent);
+    CHECK(lb == 0 && extent == 0);
+    lb = extent = 7;
+    MPI_Type_get_true_extent(made[i], &lb, &extent);
+    CHECK(lb == 0 && extent == 0);
+    MPI_Type_size(made[i], &size);
+    CHECK(size == 0);
+    MPI_Type_free(&made[i]);
+  }
+}
+
 /* ---- names */
 
 static void names(void) {
@@ -213,6 +300,8 @@ int main(int argc, char **argv) {
   contents();
   packing();
   external();
+  parts();
+  without_data();
   names();
   MPI_Finalize();
   return 0;
