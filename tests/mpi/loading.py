@@ -92,6 +92,47 @@ class Private(Loading):
             result = self.run_it(program, *options, ranks=3, LD_PRELOAD=str(tool))
             self.assertEqual((result.returncode, result.stdout.splitlines()), (0, counted), result)
 
+    def test_what_stands_behind_a_preloaded_tool(self):
+        """Each rank's copy of a tool finds the library's functions behind it, and not the tool that the process has."""
+        tool = self.shared_object("behind", """
+            #define _GNU_SOURCE
+            #include <dlfcn.h>
+            #include <mpi.h>
+            #include <stdio.h>
+            static int starts, reads;
+            #define MPI_Init PMPI_Init
+            int MPI_Init(int *argc, char ***argv) {
+              int (*next)(int *, char ***) = (int (*)(int *, char ***))dlsym(RTLD_NEXT, "PMPI_Init");
+              starts++;
+              return next(argc, argv);
+            }
+            #undef MPI_Init
+            int MPI_Init(int *argc, char ***argv) { return PMPI_Init(argc, argv); }
+            char *fgets(char *text, int size, FILE *file) {
+              char *(*next)(char *, int, FILE *) = (char *(*)(char *, int, FILE *))dlvsym(RTLD_NEXT, "fgets", "GLIBC_2.2.5");
+              reads++;
+              return next(text, size, file);
+            }
+            int MPI_Finalize(void) {
+              printf("starts: %d, reads: %d\\n", starts, reads);
+              return PMPI_Finalize();
+            }""")
+        program = self.build("reads", """
+            #include <mpi.h>
+            #include <stdio.h>
+            int main(int argc, char **argv) {
+              char text[80];
+              MPI_Init(&argc, &argv);
+              FILE *file = fopen("/proc/self/status", "r");
+              for (int i = 0; i < 2; i++) fgets(text, sizeof text, file);
+              fclose(file);
+              MPI_Finalize();
+            }""")
+        plain = self.shared_object("plain", "int unrelated;")
+        for tools in f"{tool}", f"{plain}:{tool}", f"{tool} {plain}":
+            result = self.run_it(program, ranks=3, LD_PRELOAD=tools)
+            self.assertEqual((result.returncode, result.stdout.splitlines()), (0, ["starts: 1, reads: 2"] * 3), result)
+
     def test_constants_are_in_memory_once(self):
         """64 ranks of a library with 4 MiB of constants take little more than one."""
         self.shared_object("large", 'const char large[4 << 20] = "x";')

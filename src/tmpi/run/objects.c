@@ -102,6 +102,32 @@ static void *shared_symbol(struct tm_opened *opened, void *handle, const struct 
   return replaced(found, wanted->name);
 }
 
+/* @return whether an object of the process is one that ranks have copies of: a preloaded tool. */
+static bool is_copied(const struct link_map *map) {
+  for (int i = 0; i < tm_the_program->start_count; i++)
+    if (strcmp(tm_the_program->images[i]->path, map->l_name) == 0) return true;
+  return false;
+}
+
+/* What stands behind a tool's copy is not what the tool has in the process: that would be called for
+ * all ranks, and would look for what stands behind it in turn. */
+static void *shared_symbol_behind(struct tm_opened *opened, const struct tm_wanted *wanted) {
+  Dl_info info;
+  struct link_map *map = NULL;
+  void *found = shared_symbol(opened, RTLD_DEFAULT, wanted);
+  bool known = found != NULL && dladdr1(found, &info, (void **)&map, RTLD_DL_LINKMAP) != 0;
+  if (!known || map == NULL || !is_copied(map)) return found;
+  found = NULL;
+  for (map = map->l_next; map != NULL && found == NULL; map = map->l_next) {
+    void *handle = is_copied(map) ? NULL : dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+    if (handle == NULL) continue;
+    found = shared_symbol(opened, handle, wanted);
+    dlclose(handle);
+  }
+  fetch_error(opened, false);
+  return found;
+}
+
 static void *find_symbol(void *handle, const struct tm_wanted *wanted, const void *caller) {
   int rank;
   struct tm_opened *opened = opened_of(&rank);
@@ -111,7 +137,9 @@ static void *find_symbol(void *handle, const struct tm_wanted *wanted, const voi
   bool next = handle == RTLD_NEXT && from != NULL;
   if (handle == RTLD_DEFAULT || next) {
     void *found = tm_open_find_global(tm_the_program, rank, next ? from : NULL, wanted);
-    return found != NULL ? found : shared_symbol(opened, RTLD_DEFAULT, wanted);
+    if (found != NULL) return found;
+    return next ? shared_symbol_behind(opened, wanted)
+                : shared_symbol(opened, RTLD_DEFAULT, wanted);
   }
   image = tm_open_image(tm_the_program, rank, handle);
   if (image == NULL) return shared_symbol(opened, handle, wanted);
