@@ -341,6 +341,7 @@ static void end_of_file(void) {
   reopen(MPI_MODE_RDWR);
   MPI_File_set_size(file, 3 * sizeof(int) + 2);
   for (int place = 0; place < 5; place++) {
+    errno = EINTR; /* of another call: nothing is read again for it */
     EXPECT(MPI_SUCCESS, MPI_File_read_at(file, place * 4, got, CELLS, MPI_BYTE, &status));
     MPI_Get_count(&status, MPI_BYTE, &count);
     CHECK(count == (place < 4 ? 14 - place * 4 : 0));
