@@ -12,6 +12,7 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -282,12 +283,71 @@ static void the_kernels_numbers_are_read(void **unused) {
   assert_checks();
 }
 
+/* ---- what a kernel thread does; not every kernel tells it of its own accord */
+
+static const struct task {
+  const char *file, *content; /* with the number of futex(2) */
+  enum os_task_state state;
+  long call; /* 1: that of futex(2) */
+  bool forever;
+} tasks[] = {
+    {"stat", "5 (a) S 1\n", OS_TASK_SLEEPS, 0, false},
+    {"stat", "5 (a) D 1\n", OS_TASK_SLEEPS, 0, false},
+    {"stat", "5 (a) R 1\n", OS_TASK_RUNS, 0, false},
+    {"stat", "5 (a) S) R 1\n", OS_TASK_RUNS, 0, false},
+    {"stat", "5 (a) R) S 1\n", OS_TASK_SLEEPS, 0, false},
+    {"stat", "5 a S 1\n", OS_TASK_UNKNOWN, 0, false},
+    {"stat", "5 (a)S S 1\n", OS_TASK_UNKNOWN, 0, false},
+    {"syscall", "running\n", OS_TASK_RUNS, -1, false},
+    {"syscall", "%d 0x7f00 0x80 0x0 0x0 0x0 0x0 0x1 0x2\n", OS_TASK_RUNS, 1, true},
+    {"syscall", "%d 0x7f00 0x189 0x0 0x0 0x0 0x0 0x1 0x2\n", OS_TASK_RUNS, 1, true},
+    {"syscall", "%d 0x7f00 0x0 0x0 0x0 0x0 0x0 0x1 0x2\n", OS_TASK_RUNS, 1, false},
+    {"syscall", "%d 0x7f00 0x81 0x0 0x0 0x0 0x0 0x1 0x2\n", OS_TASK_RUNS, 1, false},
+    {"syscall", "%d 0x7f00 0x80 0x0 0x7fff 0x0 0x0 0x1 0x2\n", OS_TASK_RUNS, 1, false},
+    {"syscall", "%d 0x7f00 0x80 0x0\n", OS_TASK_RUNS, 1, false},
+    {"syscall", "0 0x7f00 0x80 0x0 0x0 0x0 0x0 0x1 0x2\n", OS_TASK_RUNS, 0, false},
+    {"status", "Name: a\n", OS_TASK_RUNS, 0, false},
+};
+
+/* In a child, which is its own first kernel thread. */
+static void look_at_task(const struct task *row) {
+  char path[64], content[128];
+  uint64_t switches = 7;
+  struct os_task self;
+  os_task_self(&self);
+  usleep(1); /* one wait to be counted */
+  snprintf(path, sizeof path, "/proc/self/task/%d/%s", (int)self.tid, row->file);
+  snprintf(content, sizeof content, row->content, (int)SYS_futex);
+  put_in_place(path, content);
+  if (strcmp(row->file, "stat") == 0 && os_task_state(&self) != row->state) _exit(3);
+  if (strcmp(row->file, "syscall") == 0 &&
+      os_task_call(&self) != (row->call == 1 ? SYS_futex : row->call))
+    _exit(4);
+  if (os_task_waits_forever(&self, &switches) != row->forever) _exit(5);
+  _exit((switches == 0) == (strcmp(row->file, "status") == 0) ? 0 : 6);
+}
+
+static void tasks_are_read(void **unused) {
+  (void)unused;
+  if (EMULATED) skip(); /* the emulator makes some of these files */
+  for (size_t i = 0; i < sizeof tasks / sizeof tasks[0]; i++) {
+    int status;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) look_at_task(&tasks[i]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == NO_NAMESPACE) skip();
+    check_case("%s: %s", tasks[i].file, tasks[i].content);
+    CHECK_EQUAL(status, 0);
+  }
+  assert_checks();
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(quotas_bound_the_cpus),
-      cmocka_unit_test(groups_are_found),
-      cmocka_unit_test(refusals_are_explained),
-      cmocka_unit_test(the_kernels_numbers_are_read),
+      cmocka_unit_test(quotas_bound_the_cpus),  cmocka_unit_test(groups_are_found),
+      cmocka_unit_test(refusals_are_explained), cmocka_unit_test(the_kernels_numbers_are_read),
+      cmocka_unit_test(tasks_are_read),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -118,6 +118,8 @@ static char place[sizeof folder + 8];
 static int daemon_at(const char *path, bool listens) {
   struct sockaddr_un name = {.sun_family = AF_UNIX};
   int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  CHECK(fd >= 0);
+  if (fd < 0) return fd;
   strncpy(name.sun_path, path, sizeof name.sun_path - 1);
   CHECK_EQUAL(bind(fd, (struct sockaddr *)&name, sizeof name), 0);
   if (listens) CHECK_EQUAL(listen(fd, 1), 0);

@@ -349,6 +349,34 @@ static void a_thread_that_yields_falls(void) {
   }
 }
 
+static void *sleep_and_set(void *flag) {
+  mltp_sleep(100000);
+  __atomic_store_n((int *)flag, 1, __ATOMIC_RELAXED);
+  return NULL;
+}
+
+/* Main never gives way: a call of its own is where the sleeper's time comes. */
+static void lock_until_set(void) {
+  int flag = 0;
+  mltp_lock_t lock = MLTP_LOCK_INIT;
+  if (mltp_init(0) != 0) _exit(1);
+  mltp_t *thread = spawn(sleep_and_set, &flag);
+  while (!__atomic_load_n(&flag, __ATOMIC_RELAXED)) {
+    mltp_lock(&lock);
+    mltp_unlock(&lock);
+  }
+  if (mltp_join(thread, NULL) != 0) _exit(2);
+  if (mltp_finalize() != 0) _exit(3);
+}
+
+static void timers_fire_at_preemptions(void) {
+  static const char *const settings[] = {"MLTP_SEED=1", "MLTP_STEPS_MAX=100000", NULL};
+  static struct outcome outcome;
+  run_child(&outcome, lock_until_set, settings);
+  CHECK_EQUAL(outcome.status, 0);
+  CHECK_TEXT(outcome.said, "");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST_BARE(each_call_is_a_scheduling_point),
@@ -356,6 +384,7 @@ int main(void) {
       TEST_BARE(random_choices_interrupt_often),
       TEST_BARE(priorities_interrupt_as_often_as_the_depth_says),
       TEST_BARE(a_thread_that_yields_falls),
+      TEST_BARE(timers_fire_at_preemptions),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
