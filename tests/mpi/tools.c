@@ -123,6 +123,7 @@ static void performance(void) {
   parks = 70;
   CHECK(MPI_T_pvar_write(session, of_parks, &parks) == MPI_SUCCESS);
   CHECK(MPI_T_pvar_readreset(session, of_parks, &parks) == MPI_SUCCESS && parks == 70);
+  CHECK(MPI_T_pvar_read(session, of_parks, &parks) == MPI_SUCCESS && parks == 0);
   CHECK(MPI_T_pvar_reset(session, MPI_T_PVAR_ALL_HANDLES) == MPI_SUCCESS);
   CHECK(MPI_T_pvar_start(session, MPI_T_PVAR_ALL_HANDLES) == MPI_SUCCESS);
   CHECK(MPI_T_pvar_start(session, of_parks) == MPI_T_ERR_PVAR_NO_STARTSTOP);
