@@ -111,17 +111,23 @@ static void check_kinds(void) {
 }
 
 int main(int argc, char **argv) {
-  int rank, size, provided;
+  int rank, size, provided, number;
   pthread_t threads[THREADS];
+  MPI_Info first; /* in one of the ranks the first object that gets a number */
   CHECK(MPI_Comm_fromint(MPI_Comm_toint(MPI_COMM_WORLD)) == MPI_COMM_WORLD); /* at any time */
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Info_create(&first);
+  number = MPI_Info_toint(first);
+  MPI_Barrier(MPI_COMM_WORLD);
   predefined();
   statuses();
   made(rank, size);
   for (int i = 0; i < THREADS; i++) CHECK(pthread_create(&threads[i], NULL, many, NULL) == 0);
   for (int i = 0; i < THREADS; i++) CHECK(pthread_join(threads[i], NULL) == 0);
+  CHECK(MPI_Info_toint(first) == number && MPI_Info_fromint(number) == first);
+  MPI_Info_free(&first);
   unknown();
   check_kinds();
   MPI_Finalize();
