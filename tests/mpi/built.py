@@ -405,6 +405,43 @@ class Damaged(Programs):
 class Ends(Programs):
     """Also on a thread of libc's: it belongs to no rank, and ends the process."""
 
+    def test_what_fortran_has_written(self):
+        """It comes before the message of a rank that ends the job, also from within an output."""
+        program = self.build("reason", """
+            subroutine fail(what)
+              use mpi
+              character(len=*) :: what
+              integer :: error, rank
+              call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
+              write(*, '(a, i0)') 'reason ', rank
+              if (rank == 1 .and. what == 'abort') call MPI_Abort(MPI_COMM_WORLD, 3, error)
+              if (rank == 1 .and. what == 'error') call MPI_Send(rank, -1, MPI_INTEGER, 0, 0, MPI_COMM_WORLD, error)
+              call MPI_Barrier(MPI_COMM_WORLD, error)
+            end subroutine
+            integer function ends()
+              use mpi
+              integer :: error
+              call MPI_Abort(MPI_COMM_WORLD, 4, error)
+              ends = error
+            end function
+            program main
+              use mpi
+              integer, external :: ends
+              integer :: error
+              character(len=20) :: what
+              call MPI_Init(error)
+              call get_environment_variable('WHAT', what)
+              if (what == 'within') write(*, '(a, i0)') 'reason 1', ends()
+              call fail(trim(what))
+            end program""", by="tmpifort", language="f95")
+        for options in [], ["--label"], ["--one-to-one"]:
+            for what, status, message in (("abort", 3, "called MPI_Abort"), ("error", 2, "MPI_Send on MPI_COMM_WORLD: count -1")):
+                result = self.run_it(program, *options, WHAT=what)
+                self.assertEqual(result.returncode, status, result)
+                self.assertRegex(result.stdout, "(?m)^(\\[1\\] )?reason 1$")
+                self.assertIn(message, result.stderr)
+            self.assertEqual(self.run_it(program, *options, WHAT="within").returncode, 4)
+
     def ends(self, how, status):
         result = subprocess.run([TMPIRUN, "-n", "2", PROCESS, how], capture_output=True, text=True, check=False)
         self.assertEqual(result.returncode, status, result)

@@ -136,7 +136,7 @@ static void abort_members(MPI_Comm handle, int code, int status) {
 int PMPI_Abort(MPI_Comm comm, int code) {
   int rank = tm_rank_number(), status = (code & 0xff) != 0 ? code & 0xff : 1;
   abort_members(comm, code, status);
-  tm_job_flush(); /* before the message: what the rank printed led to it */
+  tm_job_end_output(); /* before the message: what the rank printed led to it */
   fprintf(stderr, "tmpi: rank %d called MPI_Abort(%d)\n", rank, code);
   tm_job_tell(status, "rank %d called MPI_Abort(%d)", rank, code);
   _exit(status);

@@ -28,6 +28,7 @@ void tm_end_job(const char *on, const char *call, int code, const char *why) {
     tm_location_name(place, sizeof place, site);
     snprintf(at, sizeof at, ", at %s", place);
   }
+  tm_job_end_output(); /* before the message: what the rank printed led to it */
   if (number < 0)
     fprintf(stderr, "tmpi: %s: %s%s\n", call, why, at);
   else if (on == NULL)

@@ -82,6 +82,15 @@ void tm_job_flush(void) {
     fflush(NULL);
 }
 
+static void (*on_failure)(void);
+
+void tm_job_on_failure(void (*end_output)(void)) { on_failure = end_output; }
+
+void tm_job_end_output(void) {
+  if (on_failure != NULL) on_failure();
+  tm_job_flush();
+}
+
 /* ---- failures */
 
 static uint64_t failure; /* [atomic] of the first: its rank and 1, then 8 bits of status */

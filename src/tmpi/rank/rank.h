@@ -220,6 +220,12 @@ TM_EXPORT bool tm_rank_leave(int number);
  * one counts. */
 TM_EXPORT void tm_job_failed(int number, int status);
 
+/** A function that writes what the calling rank alone keeps of its output. */
+TM_EXPORT void tm_job_on_failure(void (*end_output)(void));
+
+/** Writes all that was printed, for a rank that ends the job or itself and prints no more. */
+void tm_job_end_output(void);
+
 /** @return the rank that failed first, and its status; -1: none has. */
 TM_EXPORT int tm_job_failure(int *status);
 

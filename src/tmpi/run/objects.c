@@ -109,8 +109,8 @@ static bool is_copied(const struct link_map *map) {
   return false;
 }
 
-/* What stands behind a tool's copy is not what the tool has in the process: that would be called for
- * all ranks, and would look for what stands behind it in turn. */
+/* What stands behind a tool's copy is not what the tool has in the process: that would be called
+ * for all ranks, and would look for what stands behind it in turn. */
 static void *shared_symbol_behind(struct tm_opened *opened, const struct tm_wanted *wanted) {
   Dl_info info;
   struct link_map *map = NULL;

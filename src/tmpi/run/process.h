@@ -92,6 +92,9 @@ void tm_process_run(struct tm_process *process, char *folder) __attribute__((nor
 /** spawn.c: from now on ranks of this program may spawn others. program: as the user named it. */
 void tm_spawn_start(const char *program);
 
+/** units.c. Before ranks start: what a rank writes in Fortran is printed when it ends the job. */
+void tm_units_start(void);
+
 /** Which handlers are called: those of exit() and destructors, those of quick_exit(), none. */
 enum tm_end { TM_ORDERLY, TM_QUICK, TM_AT_ONCE };
 
@@ -265,6 +268,9 @@ bool tm_signal_to_own_thread(struct tm_process *process, int signo, siginfo_t *i
 
 /** Gives it to all ranks that it is for. @return false: none took it. */
 bool tm_signal_to_ranks(int signo, siginfo_t *info, void *context);
+
+/** @return whether the caller is in a handler of the rank. */
+bool tm_signals_handles(const struct tm_process *process);
 
 /** @return whether the calling thread runs a handler of the rank, and has interrupted another's
  * thread for it. */

@@ -439,6 +439,11 @@ bool tm_signals_acts_elsewhere(const struct tm_process *process) {
   return signals != NULL && is_runner(signals) && signals->elsewhere;
 }
 
+bool tm_signals_handles(const struct tm_process *process) {
+  const struct tm_signals *signals = state_of(process);
+  return signals != NULL && is_runner(signals);
+}
+
 /* ---- masks and waits */
 
 uint64_t tm_signals_mask(const struct tm_signals *signals) {

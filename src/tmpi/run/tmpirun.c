@@ -313,6 +313,7 @@ static int run(const struct settings *settings) {
   if (!tm_output_start(settings->ranks, settings->label, settings->output)) return 1;
   if ((settings->check || settings->report) && !tm_checks_load()) return 1;
   tm_job_on_end(tm_flush_all);
+  tm_units_start();
   tm_crash_start();
   keep_libraries_single(settings->ranks);
   os_raise_file_limit(); /* of one process, for the files of all ranks */
