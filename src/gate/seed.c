@@ -134,10 +134,14 @@ static void advance(void) {
 }
 
 static void log_choice(uint32_t choice, uint32_t count, const char *call, struct gt_thread *to) {
+  int state;
   if (!seed.logs || (count == 1 && to->id == seed.last)) return;
+  /* Calls on files are cancellation points: the caller would end with gt_lock. */
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
   if (to->name[0] == '\0') gt_thread_name(to, to->name);
   if (seed.last != 0)
     mt_schedule_write(seed.step, choice, count, seed.last, seed.last_name, call, to->id, to->name);
+  pthread_setcancelstate(state, NULL);
   seed.last = to->id;
   memcpy(seed.last_name, to->name, sizeof to->name);
 }

@@ -3,16 +3,7 @@
  * of the test's own. */
 #include "gate/aside.c"
 
-#include <stdio.h>
-#include <stdlib.h>
-
-#define CHECK(condition)                                                                           \
-  do {                                                                                             \
-    if (!(condition)) {                                                                            \
-      fprintf(stderr, "aside.c:%d: failed: %s\n", __LINE__, #condition);                           \
-      exit(1);                                                                                     \
-    }                                                                                              \
-  } while (0)
+#include "support/plain.h"
 
 enum { CPUS = 2, MS = 1000000, TICK_MS = 2, GRANTED = 1000 };
 

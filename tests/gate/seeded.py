@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Seeded runs of stock pthread programs: replays, reports of deadlocks, `mltp explore --threads`.
 
-Usage: seeded.py MLTP OBJECTS VARIANTS EDGES PLANTED
+Usage: seeded.py MLTP OBJECTS VARIANTS EDGES PLANTED STEPS [--record]
+
+--record writes seeded.recorded, the choices of some runs of STEPS.
 """
 import os
 import pathlib
@@ -11,7 +13,8 @@ import subprocess
 import sys
 import tempfile
 
-MLTP, OBJECTS, VARIANTS, EDGES, PLANTED = sys.argv[1:6]
+MLTP, OBJECTS, VARIANTS, EDGES, PLANTED, STEPS = sys.argv[1:7]
+RECORDED = pathlib.Path(__file__).with_name("seeded.recorded")
 DEADLOCK, LIVELOCK, FOUND = 86, 87, 1
 HANG_S = 550  # CTest would end the test a little later, without what it has seen
 TIME_LIMIT = f"--timeout={HANG_S}"  # of one run
@@ -180,6 +183,82 @@ def priorities_hold():
         assert (ended.returncode, ended.stdout, ended.stderr) == (0, "yield\n", ""), ended
 
 
+def choices(what, schedule, seed):
+    """The lines of the log of a run: step, choice, count, id of a thread, call, id of the next thread."""
+    with tempfile.TemporaryDirectory() as directory:
+        log = pathlib.Path(directory) / "log"
+        ended = by_schedule(schedule, seed, STEPS, what, MLTP_SCHEDULE_LOG=str(log))
+        assert (ended.returncode, ended.stdout, ended.stderr) == (0, "right\n", ""), ended
+        lines = [line.split("\t") for line in log.read_text().splitlines()]
+        assert all(line[4] == line[7] == "steps" for line in lines), lines
+        return [" ".join([*line[:4], line[5], line[6]]) for line in lines]
+
+
+# What a thread does while another is ready, and never waits for it.
+CALLS = """
+pthread_create pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock pthread_mutex_timedlock pthread_mutex_unlock
+pthread_mutex_clocklock pthread_mutex_unlock pthread_cond_signal pthread_cond_broadcast pthread_rwlock_rdlock
+pthread_rwlock_tryrdlock pthread_rwlock_rdlock pthread_rwlock_rdlock pthread_rwlock_trywrlock pthread_rwlock_unlock
+pthread_rwlock_unlock pthread_rwlock_unlock pthread_rwlock_unlock pthread_rwlock_wrlock pthread_rwlock_unlock pthread_spin_lock
+pthread_spin_trylock pthread_spin_unlock sem_post sem_wait sem_trywait sem_post sem_wait sem_post sem_wait pthread_barrier_wait
+pthread_barrier_wait pthread_once clock_gettime gettimeofday time pthread_cancel pthread_join
+""".split()
+
+
+def each_call_is_a_choice():
+    """Each call that need not wait is one choice, in which the caller is the first."""
+    expected = [f"{step} 0 2 1 {call} 1" for step, call in enumerate(CALLS, 2)]
+    expected += [f"{len(CALLS) + 2} 0 1 1 wait for an end 2", f"{len(CALLS) + 3} 0 1 2 end 1"]
+    made = choices("calls", "fifo", 0)
+    assert made == expected, [pair for pair in zip(made, expected) if pair[0] != pair[1]]
+
+
+def choices_are_as_recorded():
+    """The choices of a seed or a schedule are the same in each version of the library: a failure that a user has noted replays."""
+    made = []
+    for schedule, seed in (("fifo", 0), ("random", 1), ("random", 2), ("pct:3:60", 1), ("pct:4:8", 7), ("9:1,30:1,31:1,40:5", 0)):
+        made += [f"{schedule} {seed}", *choices("waits", schedule, seed)]
+    text = "".join(f"{line}\n" for line in made)
+    if "--record" in sys.argv:
+        RECORDED.write_text(text)
+    assert text == RECORDED.read_text(), text
+
+
+def each_wait_is_named():
+    """A report says for what kind of object a thread waits."""
+    for kind, words in (("mutex", "waits for mutex"), ("condition", "waits for condition"), ("semaphore", "waits for semaphore"),
+                        ("barrier", "waits at barrier"), ("rdlock", "waits to read, lock"), ("wrlock", "waits to write, lock"),
+                        ("spin", "waits for spin lock"), ("once", "waits for once"), ("join", "waits for the end of thread 2")):
+        ended = by_schedule("fifo", 0, STEPS, "stuck", kind)
+        assert (ended.returncode, ended.stdout) == (DEADLOCK, ""), (kind, ended)
+        assert ended.stderr.startswith("mltp: deadlock: no thread can run: all 2 wait for each other\n"), (kind, ended)
+        place = "" if kind == "join" else r" \+0x[0-9a-f]+ in steps"
+        holder = ", which thread 2 holds" if kind == "mutex" else ""
+        lines = (fr"mltp: thread 1 'steps' {words}{place}{holder}, called from \+0x[0-9a-f]+ in steps\n"
+                 r"mltp: thread 2 'steps' waits for semaphore \+0x[0-9a-f]+ in steps, called from \S+ in \S+\n")
+        assert re.search(lines, ended.stderr), (kind, ended)
+
+
+TIMES = """
+start: 1000.000002000 1700000000.000003000 1700000000.000004 1700000000
+nanosleep: 1003.000007005 1700000003.000008005 1700000003.000009 1700000003
+clock_nanosleep: 1006.000012010 1700000006.000013010 1700000006.000014 1700000006
+past: 1006.000017010 1700000006.000018010 1700000006.000019 1700000006
+late: 1007.000002000 1700000007.000003000 1700000007.000004 1700000007
+usleep: 1009.500007000 1700000009.500008000 1700000009.500009 1700000009
+sleep: 1013.500012000 1700000013.500013000 1700000013.500014 1700000013
+sem_timedwait: 1015.500018000 1700000015.500019000 1700000015.500020 1700000015
+none: 1015.500022000 1700000015.500023000 1700000015.500024 1700000015
+"""
+
+
+def clocks_are_exact():
+    """A clock gains a microsecond at each choice, and what was slept: to the nanosecond."""
+    ended = by_schedule("fifo", 0, STEPS, "times")
+    assert (ended.returncode, ended.stderr) == (0, ""), ended
+    assert ended.stdout == TIMES.lstrip() + "right\n", ended.stdout
+
+
 def runs_without_end_are_reported():
     """A run that makes more choices than it may ends with its own status, and says how to repeat it."""
     ended = call(MLTP, "run", "--seed=1", "--", OBJECTS, MLTP_STEPS_MAX="100")
@@ -192,6 +271,6 @@ def runs_without_end_are_reported():
 if __name__ == "__main__":
     for test in (same_seed_same_run, slowness_changes_nothing, words_wake, foreign_waits_are_reported, rarer_calls, no_thread_comes, bugs_are_found,
                  objects_have_no_names, races_are_found, early_ends_are_failures, time_is_its_own, priorities_hold,
-                 runs_without_end_are_reported):
+                 each_call_is_a_choice, choices_are_as_recorded, each_wait_is_named, clocks_are_exact, runs_without_end_are_reported):
         test()
         print(f"seeded.py: {test.__name__}: passed")
