@@ -94,7 +94,6 @@ static int ask(void) {
 }
 
 static int attach(const int fds[OS_DESCRIPTORS]) {
-  if (fds[0] < 0 || fds[1] < 0) return EPROTO;
   int first = os_page_attach(fds[0], MT_PROTO_PAGE, false, (void **)&client.grant);
   int second = os_page_attach(fds[1], MT_PROTO_PAGE, true, (void **)&client.report);
   return first != 0 ? first : second;
@@ -129,7 +128,7 @@ static int take_welcome(int wait_ms) {
     error = EPROTO;
   if (error == 0 && answer.kind == MT_PROTO_REFUSED)
     error = answer.error > 0 ? answer.error : EPROTO;
-  if (error == 0 && answer.kind != MT_PROTO_WELCOME) error = EPROTO;
+  if (error == 0 && (answer.kind != MT_PROTO_WELCOME || fds[0] < 0 || fds[1] < 0)) error = EPROTO;
   if (error == 0)
     error = attach(fds);
   else
