@@ -157,6 +157,9 @@ static void a_deadlock_says_who_waits_for_what(void **state) {
   assert_non_null(
       strstr(outcome.said, "thread 'both' waits for event 'second' and event '(no name)'\n"));
   assert_null(strstr(outcome.said, "gone"));
+  int lines = 0;
+  for (const char *c = outcome.said; *c != '\0'; c++) lines += *c == '\n';
+  assert_int_equal(lines, 7); /* each thread once */
 }
 
 static void dump_all(void *arg) {

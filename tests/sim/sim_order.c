@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Steps, deltas and time: which thread runs when. */
+#include <stdbool.h>
+
 #include "sim/log.h"
 
 static mltp_sim_event_t a = MLTP_SIM_EVENT_INIT("a"), b = MLTP_SIM_EVENT_INIT("b");
@@ -181,6 +183,131 @@ static void time_moves_to_the_next_in_order(void) {
   expect(sleepers, "1@1 2@2 1@2 3@3 1@3 0@3 6@6 4@6 3@6");
 }
 
+/* Many that sleep, again and again: the order is that of a list in which the first is looked for.
+ */
+enum { SLEEPERS = 150, SLEEPS = 4, TRAPPED_AT = 31 };
+
+static struct due {
+  mltp_sim_time_t at;
+  int call, slept; /* number of its call; calls so far */
+} due[SLEEPERS];
+
+static int woken[SLEEPERS * SLEEPS], woken_count;
+
+/* Even, so that a trap comes at a time of its own. */
+static mltp_sim_time_t length_of(int sleeper, int number) {
+  return 2 * (mltp_sim_time_t)(1 + (sleeper * 7919 + number * 104729) % 23);
+}
+
+static void sleep_often(void *arg) {
+  int which = (int)((struct due *)arg - due);
+  for (int i = 0; i < SLEEPS; i++) {
+    mltp_sim_waitfor(length_of(which, i));
+    mltp_sim_ordered();
+    woken[woken_count++] = which;
+  }
+}
+
+static void put_to_bed(int from, int step) {
+  mltp_sim_child_t children[SLEEPERS];
+  size_t count = 0;
+  for (int i = from; i < SLEEPERS; i += step)
+    children[count++] = (mltp_sim_child_t){sleep_often, &due[i], NULL};
+  mltp_sim_par(children, count);
+}
+
+static void all_sleep(void *arg) {
+  (void)arg;
+  put_to_bed(0, 1);
+}
+
+/* @return the next that wakes up; -1: all are done. Those of which the number is odd end at a time.
+ */
+static int next_of(mltp_sim_time_t odd_until) {
+  int first = -1;
+  for (int i = 0; i < SLEEPERS; i++) {
+    if (due[i].slept == SLEEPS || (i % 2 == 1 && due[i].at > odd_until)) continue;
+    if (first < 0 || due[i].at < due[first].at ||
+        (due[i].at == due[first].at && due[i].call < due[first].call))
+      first = i;
+  }
+  return first;
+}
+
+static void check_order(mltp_sim_time_t odd_until, bool apart) {
+  int calls = 2 * SLEEPERS, count = 0;
+  for (int i = 0; i < SLEEPERS; i++)
+    due[i] = (struct due){length_of(i, 0), apart ? i % 2 * SLEEPERS + i : i, 0};
+  for (int next; (next = next_of(odd_until)) >= 0; count++) {
+    CHECK_EQUAL(woken[count], next);
+    due[next].slept++;
+    if (due[next].slept < SLEEPS) due[next].at += length_of(next, due[next].slept);
+    due[next].call = calls++;
+  }
+  CHECK_EQUAL(woken_count, count);
+}
+
+/* apart: the even ones call first. */
+static void run_sleepers(void (*model)(void *), mltp_sim_time_t odd_until, bool apart) {
+  for (int i = 0; i < VPS_TRIED; i++) {
+    check_case("%d VPs", vps_tried[i]);
+    woken_count = 0;
+    CHECK_EQUAL(mltp_sim_set_vps(vps_tried[i]), 0);
+    CHECK_EQUAL(mltp_sim_run(model, NULL), 0);
+    check_order(odd_until, apart);
+  }
+  mltp_sim_set_vps(1);
+}
+
+/* In groups: of more children a trap would lose the memory. */
+enum { GROUP = 15, GROUPS = SLEEPERS / 2 / GROUP };
+
+static void some_odd_ones_sleep(void *arg) {
+  mltp_sim_child_t children[GROUP];
+  int first = 1 + 2 * GROUP * (int)(intptr_t)arg;
+  for (int i = 0; i < GROUP; i++)
+    children[i] = (mltp_sim_child_t){sleep_often, &due[first + 2 * i], NULL};
+  mltp_sim_par(children, GROUP);
+}
+
+static void odd_ones_sleep(void *arg) {
+  mltp_sim_child_t groups[GROUPS];
+  (void)arg;
+  for (int i = 0; i < GROUPS; i++)
+    groups[i] = (mltp_sim_child_t){some_odd_ones_sleep, (void *)(intptr_t)i, NULL};
+  mltp_sim_par(groups, GROUPS);
+}
+
+static void even_ones_sleep(void *arg) {
+  (void)arg;
+  put_to_bed(0, 2);
+}
+
+static void nothing_more(void *arg) { (void)arg; }
+
+static void odd_ones_are_trapped(void *arg) {
+  const mltp_sim_child_t body = {odd_ones_sleep, arg, "odd"};
+  const mltp_sim_handler_t handler = {&a, 0, nothing_more, NULL};
+  CHECK_EQUAL(mltp_sim_try(&body, &handler, 1), 0);
+  CHECK_EQUAL(mltp_sim_now(), TRAPPED_AT);
+}
+
+static void trap_odd_ones(void *arg) {
+  (void)arg;
+  mltp_sim_waitfor(TRAPPED_AT);
+  mltp_sim_notify(&a);
+}
+
+static void half_are_trapped(void *arg) {
+  (void)arg;
+  PAR(CHILD(odd_ones_are_trapped, 0), CHILD(trap_odd_ones, 0), CHILD(even_ones_sleep, 0));
+}
+
+static void many_sleepers_wake_in_order(void) {
+  run_sleepers(all_sleep, UINT64_MAX, false);
+  run_sleepers(half_are_trapped, TRAPPED_AT, true);
+}
+
 static void deltas(void *arg) {
   (void)arg;
   uint64_t before = mltp_sim_deltas();
@@ -226,6 +353,7 @@ int main(void) {
       TEST(notify_one_wakes_the_longest_waiting),
       TEST(long_lists_are_possible),
       TEST(time_moves_to_the_next_in_order),
+      TEST(many_sleepers_wake_in_order),
       TEST(a_delta_takes_no_time),
       TEST(a_buffered_variable_changes_with_the_delta),
   };
