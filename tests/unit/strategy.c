@@ -238,8 +238,121 @@ static void new_threads_go_to_random_queues(void) {
   stop();
 }
 
+/* ------------------------------------------- lists and queues, without a runtime */
+
+enum { LISTED = 12 };
+
+static struct mt_vp vps[2];
+static struct mt_vp_alternative alternatives[2];
+static struct mltp_thread listed[LISTED];
+
+static void reset_lists(void) {
+  memset(vps, 0, sizeof vps);
+  memset(alternatives, 0, sizeof alternatives);
+  memset(listed, 0, sizeof listed);
+  memset(mt_ready_queues, 0, sizeof mt_ready_queues);
+  for (int i = 0; i < 2; i++) vps[i].alternative = &alternatives[i];
+  mt_strategy_lock_init();
+}
+
+/* A list that reaches the number of VPs, made even, gives half of it to the pool, and an empty one
+ * claims as much: the newest. */
+static void a_full_list_gives_half(void) {
+  const int wanted = mt_rt.wanted;
+  reset_lists();
+  mt_rt.wanted = 5;
+  mt_freelist_init();
+  for (int i = 0; i < 5; i++) CHECK(mt_freelist_put(&vps[0], &listed[i]));
+  CHECK_EQUAL(alternatives[0].free_count, 5);
+  CHECK(mt_freelist_take(&vps[1]) == NULL);
+  CHECK(mt_freelist_put(&vps[0], &listed[5]));
+  CHECK_EQUAL(alternatives[0].free_count, 3);
+  for (int i = 0; i < 3; i++) { /* the newest went to the pool */
+    CHECK(mt_freelist_take(&vps[1]) == &listed[5 - i]);
+    CHECK_EQUAL(alternatives[1].free_count, 2 - i);
+    CHECK(mt_freelist_take(&vps[0]) == &listed[2 - i]);
+    CHECK_EQUAL(alternatives[0].free_count, 2 - i);
+  }
+  CHECK(mt_freelist_take(&vps[0]) == NULL && mt_freelist_take(&vps[1]) == NULL);
+  mt_rt.wanted = 6;
+  mt_freelist_init();
+  for (int i = 0; i < 2 * 3; i++) CHECK(mt_freelist_put(&vps[0], &listed[i]));
+  CHECK_EQUAL(alternatives[0].free_count, 3);
+  for (int i = 6; i < 6 + 3; i++) CHECK(mt_freelist_put(&vps[0], &listed[i]));
+  for (int i = 8; i > 2; i--) /* the pool has two lists: the one that came last is the first */
+    CHECK(mt_freelist_take(&vps[1]) == &listed[i]);
+  CHECK(mt_freelist_take(&vps[1]) == NULL);
+  CHECK_EQUAL(alternatives[0].free_count, 3);
+  mt_freelist_init(); /* a fork() may have left lists */
+  mt_rt.wanted = wanted;
+}
+
+static void check_queue(const struct mt_ready_queue *q, const char *expected) {
+  const struct mltp_thread *at = q->head, *last = NULL;
+  CHECK_EQUAL(mt_queue_length(q), strlen(expected));
+  for (const char *c = expected; *c != '\0'; c++) {
+    CHECK(at == &listed[*c - '0']);
+    if (at != &listed[*c - '0']) return;
+    CHECK(at->prev == last);
+    last = at;
+    at = at->next;
+  }
+  CHECK(at == NULL && q->tail == last);
+}
+
+static void high_threads_jump_now_and_then(void) {
+  struct mt_ready_queue *q = &mt_ready_queues[0];
+  reset_lists();
+  q->index = 3;
+  q->turns = 10;
+  for (int i = 0; i < 2; i++) mt_queue_put(q, &listed[i]);
+  for (int i = 2; i < 6; i++) listed[i].special = MT_HIGH;
+  mt_queue_put(q, &listed[2]);
+  check_queue(q, "201");
+  CHECK_EQUAL(mt_state(&listed[2]), MT_READY);
+  mt_queue_put(q, &listed[3]); /* one has just jumped */
+  check_queue(q, "2013");
+  q->turns += 3;
+  mt_queue_put(q, &listed[4]);
+  check_queue(q, "20134");
+  q->turns++;
+  mt_queue_put(q, &listed[5]);
+  check_queue(q, "520134");
+}
+
+static void a_queue_lends_its_list(void) {
+  struct mt_ready_queue *q = &mt_ready_queues[1];
+  reset_lists();
+  q->index = 1;
+  for (int i = 0; i < 3; i++) mt_queue_put(q, &listed[i]);
+  mt_queue_lock(&vps[0], q);
+  CHECK(alternatives[0].holds == q);
+  vps[0].ctx.after = 0;
+  mt_queue_lend(&vps[0]);
+  CHECK_EQUAL(q->turns, 1);
+  CHECK(vps[0].runq.head == &listed[0] && vps[0].runq.tail == &listed[2]);
+  CHECK_EQUAL(mt_load_relaxed(&vps[0].runq.length), 3);
+  CHECK_EQUAL(vps[0].runq.index, 1);
+  CHECK_EQUAL(mt_queue_length(q), 3); /* for others that look */
+  CHECK_EQUAL(vps[0].ctx.after, MT_AFTER_RETURN);
+  listed[1].prev = NULL; /* the VP takes the first */
+  vps[0].runq.head = &listed[1];
+  mt_store_relaxed(&vps[0].runq.length, 2);
+  mt_queue_take_back(&vps[0]);
+  check_queue(q, "12");
+  CHECK(vps[0].runq.head == NULL && vps[0].runq.tail == NULL && alternatives[0].holds == NULL);
+  CHECK_EQUAL(mt_load_relaxed(&vps[0].runq.length), 0);
+  CHECK_EQUAL(vps[0].ctx.after, 0);
+  CHECK_EQUAL(mt_load_relaxed(&vps[0].stats.locks), 1);
+  mt_queue_lock(NULL, q); /* it is free again */
+  mt_queue_unlock(NULL, q);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      TEST_BARE(a_full_list_gives_half),
+      TEST_BARE(high_threads_jump_now_and_then),
+      TEST_BARE(a_queue_lends_its_list),
       TEST_BARE(a_null_life_acquires_so_many_locks),
       TEST_BARE(a_yield_acquires_one_lock),
       TEST_BARE(creating_a_bound_thread_leaves_no_lock_held),
