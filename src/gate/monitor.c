@@ -14,7 +14,8 @@
  * them, neither spins nor computes for long, and more threads would only wait beside it. So these
  * times are CPU times of the thread that has had the most.
  *
- * It ends with the last thread of the program: libc ends a process when its last thread does.
+ * It ends with the last thread of the program: libc ends a process when its last thread does. So
+ * the program's handlers of atexit() may run here, with the signal mask of its last thread.
  *
  * Relaxed: the watch is only a hint, rechecked under gt_lock.
  */
@@ -52,6 +53,7 @@ static uint32_t watching;        /* [atomic] futex: enum duty; written under loc
 static uint64_t aside_until;     /* [monitor] */
 static bool wanted;              /* [lock] it must be woken, or started */
 static bool started;             /* [owner] of the last gt_monitor_take() */
+static sigset_t last_mask;       /* [lock] of the thread that has ended last */
 
 void gt_monitor_watch(void) {
   if (mt_load_relaxed(&watching) == WATCHES || mt_options.monitor == 0) return;
@@ -61,7 +63,9 @@ void gt_monitor_watch(void) {
 }
 
 void gt_monitor_end(void) {
-  if (started) gt_monitor_watch();
+  if (!started) return;
+  gt_next.set_mask(SIG_SETMASK, NULL, &last_mask);
+  gt_monitor_watch();
 }
 
 bool gt_monitor_take(void) {
@@ -336,6 +340,13 @@ static void await_duty(struct gt_thread *me) {
   }
 }
 
+static void take_last_mask(struct gt_thread *me) {
+  gt_lock(me);
+  sigset_t mask = last_mask;
+  gt_unlock(me);
+  gt_next.set_mask(SIG_SETMASK, &mask, NULL);
+}
+
 /* Ends after the last thread of the program, whose end asks for a watch. */
 static void *monitor(void *unused) {
   struct gt_thread *me = &gt_me;
@@ -344,6 +355,7 @@ static void *monitor(void *unused) {
     await_duty(me);
     watch(me);
   } while (mt_load_relaxed(&gt_gate.threads) > 0);
+  take_last_mask(me);
   return unused;
 }
 

@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <threads.h>
@@ -505,9 +506,20 @@ static void test_disabled_cancellation(void) {
 /* ---- the first thread ends, and the process with the last one. Not after test_timer(): the thread
  * that libc has made for timers stays */
 
-static void *be_the_last(void *first) {
-  CHECK(pthread_join(*(pthread_t *)first, NULL) == 0);
+/* As in the thread that ends the process. */
+static void at_the_end(void) {
+  sigset_t mask;
+  CHECK(pthread_sigmask(SIG_BLOCK, NULL, &mask) == 0);
+  CHECK(sigismember(&mask, SIGUSR1) == 0 && sigismember(&mask, SIGUSR2) == 1);
   puts("right");
+}
+
+static void *be_the_last(void *first) {
+  sigset_t mask;
+  sigemptyset(&mask);
+  sigaddset(&mask, SIGUSR2);
+  CHECK(pthread_sigmask(SIG_BLOCK, &mask, NULL) == 0);
+  CHECK(pthread_join(*(pthread_t *)first, NULL) == 0);
   return NULL;
 }
 
@@ -515,6 +527,7 @@ static void leave_to_the_last(void) {
   static pthread_t first;
   pthread_t last;
   first = pthread_self();
+  CHECK(atexit(at_the_end) == 0);
   CHECK(pthread_create(&last, NULL, be_the_last, &first) == 0);
   pthread_exit(NULL);
 }
