@@ -4,7 +4,12 @@
 #define _GNU_SOURCE /* the runtime's headers want it */
 #include <string.h>
 
+#include "core/internal/park.h"
+#include "core/internal/placement.h"
+#include "core/internal/process.h"
+#include "core/internal/thread.h"
 #include "core/sched/wake.h"
+#include "core/wait/park.h"
 #include "support/support.h"
 #include "support/vp_stage.h"
 
@@ -282,6 +287,88 @@ static void threads_that_wait_are_seen(void) {
   CHECK(mt_any_waiting(&vps[0])); /* for long enough */
 }
 
+/* ---- what libraries above this one ask for */
+
+static int vp_of(uint32_t number) { return number == 1 ? 9 : (int)number + 1; }
+
+/* Each goes to the VP that is asked for, if there is one that may run it. */
+static void threads_are_resumed_on_other_vps(void) {
+  static const int homes[] = {1, 0, 0, 2}; /* VP 9 is none, and VP 3 is blocked */
+  mltp_waitq_t queue = {0};
+  stage(4, 4, 4);
+  mt_block(&vps[3]);
+  for (int i = 0; i < 4; i++) {
+    struct mltp_thread *t = thread(i);
+    t->vp = &vps[0];
+    t->number = i == 3 ? 1 : (uint32_t)i;
+    mt_waitq_append(&queue, t);
+  }
+  threads[3].vp = &vps[2];
+  mti_resume_all_on(&queue, vp_of);
+  CHECK(queue.head_ == NULL && queue.tail_ == NULL && queue.count_ == 0);
+  for (int vp = 0; vp < 4; vp++) {
+    struct mltp_thread *last, *t = mt_runq_take_inbox(&vps[vp], &last);
+    for (int i = 0; i < 4; i++) {
+      if (homes[i] != vp) continue;
+      check_case("thread %d", i);
+      CHECK(t == &threads[i] && t->vp == &vps[vp]);
+      if (t != NULL) t = t->next;
+    }
+    CHECK(t == NULL);
+  }
+}
+
+/* A thread goes home if that VP is awake, and has moved since another was sent there. */
+static void a_thread_is_resumed_at_home(void) {
+  static const struct {
+    int vp, from;
+    enum mt_vp_status status;
+    uint32_t points;
+    bool goes;
+  } rows[] = {
+      {1, 0, MT_VP_AWAKE, 4, true},    {1, 0, MT_VP_AWAKE, 5, false}, {9, 0, MT_VP_AWAKE, 4, false},
+      {1, 0, MT_VP_BLOCKED, 4, false}, {1, 1, MT_VP_AWAKE, 4, true},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    uint32_t points = rows[i].points;
+    struct mltp_thread *t = thread(0);
+    stage(2, 2, 2);
+    check_case("row %zu", i);
+    t->vp = &vps[rows[i].from];
+    vps[1].points.tick = 5;
+    vps[1].sleep.status = rows[i].status;
+    mti_resume_on(t, rows[i].vp, &points);
+    CHECK(t->vp == &vps[rows[i].goes]);
+    check_has(&vps[rows[i].goes], t);
+    CHECK_EQUAL(points, rows[i].goes && rows[i].from == 0 ? 5 : rows[i].points);
+  }
+}
+
+static void a_vp_is_asked_by_its_number(void) {
+  stage(2, 2, 2);
+  for (int i = 0; i < 2; i++) vps[i].points.tick = 5 + (uint32_t)i;
+  CHECK_EQUAL(mti_vp_ticks(0), 5);
+  CHECK_EQUAL(mti_vp_ticks(1), 6);
+  CHECK_EQUAL(mti_vp_ticks(2), 0);
+  CHECK_EQUAL(mti_vp_ticks(-1), 0);
+}
+
+/* A kernel thread that no call has made a thread. */
+static void no_thread_has_no_number(void) {
+  struct mltp_thread *t = thread(0);
+  struct mti_whereabouts where = {1, "x", true};
+  CHECK_EQUAL(mti_number(), 0);
+  CHECK_EQUAL(mti_act_as(7), 0);
+  CHECK_EQUAL(mti_number(), 0);
+  CHECK(mti_stack_middle() == NULL);
+  CHECK(mti_is_only_ready());
+  CHECK(!mti_runs_elsewhere(NULL) && !mti_runs_elsewhere(t));
+  mt_set_where(t, MT_RUNNING, 1);
+  CHECK(mti_runs_elsewhere(t));
+  CHECK(!mti_whereabouts(&where, NULL));
+  CHECK(where.task == 0 && where.frame == NULL && !where.ready);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST_BARE(sleepers_wake_last_in_first_out),
@@ -294,6 +381,10 @@ int main(void) {
       TEST_BARE(posts_go_elsewhere_if_their_vp_may_not_wake),
       TEST_BARE(ready_threads_are_handed_off),
       TEST_BARE(threads_that_wait_are_seen),
+      TEST_BARE(threads_are_resumed_on_other_vps),
+      TEST_BARE(a_thread_is_resumed_at_home),
+      TEST_BARE(a_vp_is_asked_by_its_number),
+      TEST_BARE(no_thread_has_no_number),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
