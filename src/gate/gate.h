@@ -96,7 +96,7 @@ struct gt_thread {
   bool cancellable;       /**< [lock] a cancellation ends its wait */
   bool cancelled;         /**< [lock] pthread_cancel() was called for it */
   int result;             /**< [lock] how its wait ended */
-  uint32_t waits;         /**< [owner] in the lot so far, and those that it left */
+  uint32_t waits;         /**< [owner] how often it has waited in the lot, or left it */
   uint32_t left;          /**< [owner] number of the last wait that it left */
   bool counted;           /**< [lock] it has a permit; real-time and early threads have none */
   int priority;           /**< [owner] real-time priority when it began to wait; 0: none */

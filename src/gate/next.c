@@ -87,8 +87,8 @@ static const struct {
 };
 
 /* A second version that libc keeps for old programs must not be found: conditions changed. A search
- * in vain allocates a message, and an allocator that starts may call the gate with its lock held.
- */
+ * that finds nothing allocates a message, and an allocator that starts may call the gate with its
+ * lock held. */
 void *gt_next_function(const char *name) {
   void *found = NULL;
 #if defined(__x86_64__)

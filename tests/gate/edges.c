@@ -394,7 +394,7 @@ static void *disturb(void *arg) {
   return arg;
 }
 
-/* The wait goes on when the handler returns. */
+/* The wait continues when the handler returns. */
 static void stay(enum wait wait) {
   pthread_t thread;
   begin_round(wait);

@@ -4,7 +4,7 @@
 
 Usage: seeded.py MLTP OBJECTS VARIANTS EDGES PLANTED STEPS [--record]
 
---record writes seeded.recorded, the choices of some runs of STEPS.
+--record writes seeded.txt, the choices of some runs of STEPS.
 """
 import os
 import pathlib
@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 MLTP, OBJECTS, VARIANTS, EDGES, PLANTED, STEPS = sys.argv[1:7]
-RECORDED = pathlib.Path(__file__).with_name("seeded.recorded")
+RECORDED = pathlib.Path(__file__).with_name("seeded.txt")
 DEADLOCK, LIVELOCK, FOUND = 86, 87, 1
 HANG_S = 550  # CTest would end the test a little later, without what it has seen
 TIME_LIMIT = f"--timeout={HANG_S}"  # of one run

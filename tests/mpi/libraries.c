@@ -386,7 +386,7 @@ static void folders_of_the_system(void **state) {
   assert_true(tm_search_is_system("/usr/lib/libx.so"));
   assert_true(tm_search_is_system("/usr/local/lib/libx.so"));
   assert_false(tm_search_is_system("/usr/local/share/libx.so"));
-  assert_false(tm_search_is_system("/home/lib/libx.so"));
+  assert_false(tm_search_is_system("/srv/lib/libx.so"));
   assert_false(tm_search_is_system("lib/libx.so"));
 }
 

@@ -44,7 +44,7 @@ static const char *const names[OPS] = {"bcast",
 
 static int rank, size;
 
-/* Of blocks of so many bytes: elements per block of each type, and all blocks of each rank. */
+/* Elements of each type in a block, and all blocks of each rank. */
 static struct {
   MPI_Datatype types[TYPES];
   MPI_Aint extents[TYPES];
