@@ -27,14 +27,13 @@ static const struct row {
     {"1:1", MT_SCHEDULE_LIST, 0, 0, "010000000000"},
     {"5:2", MT_SCHEDULE_LIST, 0, 0, "000002000000"},
     {"2:1,3:4,9:7", MT_SCHEDULE_LIST, 0, 0, "001400000700"},
-    {"3:1,", MT_SCHEDULE_LIST, 0, 0, "000100000000"},
 };
 
 static const char *const refused[] = {
     "rando",     "randoms", "fif",      "pct:",        "pct:2",   "pct:0:10", "pct:33:10",
     "pct:-1:10", "pct:2:0", "pct:2:5x", "pct:2:5:1",   "3",       "3:",       "3:0",
     "0:1",       "x:1",     "3:x",      "3:1,3:1",     "3:1,2:1", "3:1;5:1",  "3:1,x",
-    "3:1,,5:1",  "3:1,5:0", "3:1,5:1x", "1:1,2:1,2:1",
+    "3:1,,5:1",  "3:1,5:0", "3:1,5:1x", "1:1,2:1,2:1", "3:1,",
 };
 
 static void each_text_is_read(void) {
