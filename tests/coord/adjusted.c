@@ -212,8 +212,8 @@ static void teams_of_libomp(void) {
     GOT("__kmpc_fork_call_if", at, 1, condition, (long)(intptr_t)&cells[5]);
   }
 #define TEN(i)                                                                                     \
-  &cells[i], &cells[i + 1], &cells[i + 2], &cells[i + 3], &cells[i + 4], &cells[i + 5],            \
-      &cells[i + 6], &cells[i + 7], &cells[i + 8], &cells[i + 9]
+  &cells[(i)], &cells[(i) + 1], &cells[(i) + 2], &cells[(i) + 3], &cells[(i) + 4],                 \
+      &cells[(i) + 5], &cells[(i) + 6], &cells[(i) + 7], &cells[(i) + 8], &cells[(i) + 9]
   __kmpc_fork_call(&location, VARIABLES, shared_work, TEN(0), TEN(10), TEN(20), TEN(30), TEN(40),
                    TEN(50), TEN(60), TEN(70), TEN(80), TEN(90), TEN(100), TEN(110), &cells[120],
                    &cells[121], &cells[122], &cells[123], &cells[124], &cells[125], &cells[126],

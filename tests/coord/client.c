@@ -230,7 +230,7 @@ static void grants_are_leases(void) {
   grant_page.granted = program.most - 1;
   mt_client_look(now += second);
   EQUAL(mt_client_follow(), program.most - 1);
-  mt_client_look(now += second);
+  mt_client_look(now + second);
   EQUAL(mt_client_follow(), UINT32_MAX);
   EQUAL(client.state, JOINED);
 }

@@ -373,7 +373,7 @@ static void leave(enum wait wait) {
     failed(__LINE__, "it is interrupted");
   }
   if (wait == AT_COND) { /* libc has locked the mutex for it again */
-    pthread_mutex_trylock(&object.mutex);
+    (void)pthread_mutex_trylock(&object.mutex);
     pthread_mutex_unlock(&object.mutex);
   }
   if (wait == AT_SLEEP) object.wait = AT_COND;

@@ -63,7 +63,8 @@ static void make_calls(void) {
   CHECK(sem_post(&semaphore) == 0 && sem_timedwait(&semaphore, &until) == 0);
   CHECK(sem_post(&semaphore) == 0 && sem_clockwait(&semaphore, CLOCK_MONOTONIC, &until) == 0);
   pthread_barrier_init(&alone, NULL, 1);
-  CHECK(pthread_barrier_wait(&alone) == PTHREAD_BARRIER_SERIAL_THREAD);
+  int arrived = pthread_barrier_wait(&alone);
+  CHECK(arrived == PTHREAD_BARRIER_SERIAL_THREAD);
   CHECK(pthread_once(&first, no_routine) == 0);
   CHECK(pthread_once(&first, abort) == 0); /* no choice: it is done */
   struct timeval now;

@@ -27,8 +27,7 @@ static struct {
   uint64_t now, cpu_ns, aside, passed, aside_began, naps[NAPS];
   int locks, caught[MANY], caught_count, grants, counts, looks_aside, asides_ended, watches,
       nap_count, states_read, messages, waits, wakes, masks, creates, client_looks, create_error;
-  bool turn_meanwhile, steps, all_blocked;
-  const struct timespec *until;
+  bool turn_meanwhile, steps, all_blocked, has_until;
   struct timespec until_then;
   uint32_t duty;
   void (*meanwhile)(void); /* while the monitor sleeps */
@@ -129,7 +128,7 @@ int gt_futex_wait(uint32_t *word, uint32_t expected, clockid_t clock,
                   const struct timespec *until) {
   CHECK(word == &watching && clock == CLOCK_MONOTONIC && seen.waits++ < 10);
   EQUAL(expected, watching);
-  seen.until = until;
+  seen.has_until = until != NULL;
   seen.duty = expected;
   if (until != NULL) seen.until_then = *until;
   if (until != NULL) return ETIMEDOUT;

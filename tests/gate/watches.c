@@ -91,7 +91,7 @@ static void it_waits_for_its_duty(void) {
   await_duty(&gt_me);
   EQUAL(seen.waits, 1);
   EQUAL(seen.duty, RESTS);
-  CHECK(seen.until == NULL);
+  CHECK(!seen.has_until);
   watching = STANDS_ASIDE;
   aside_until = (uint64_t)7 * 1000 * MS + 9;
   await_duty(&gt_me);

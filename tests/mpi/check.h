@@ -82,8 +82,8 @@ static inline int check_count_descriptors(void) {
   int count = 0;
   DIR *folder = opendir("/proc/self/fd");
   CHECK(folder != NULL);
-  while (readdir(folder) != NULL) count++;
-  closedir(folder);
+  while (folder != NULL && readdir(folder) != NULL) count++;
+  if (folder != NULL) closedir(folder);
   return count;
 }
 
