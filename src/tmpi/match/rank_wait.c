@@ -36,18 +36,27 @@ static bool poll_ended(const void *polled_) {
   return polled->ended(polled->what);
 }
 
-bool tm_spin(bool (*ended)(const void *), const void *what, const struct tm_rank *waker) {
+/* A waiter's own processor. nearer: as of struct polled; NULL: nothing comes so. */
+static bool spin(bool (*ended)(const void *), const void *what, const struct tm_rank *waker,
+                 bool *nearer) {
+  if (tm_job.wait == TM_WAIT_CONSCIOUS && tm_has_vp()) return mti_spin_alone(ended, what, nearer);
+  return mti_spin_until(ended, what, waker != NULL ? mt_load_relaxed(&waker->thread) : NULL,
+                        tm_job.wait == TM_WAIT_SPIN ? tm_job.spin_ns : 0);
+}
+
+/* In a job of several nodes. Not inline: the waker's line is written by the waker for each message,
+ * so a job of one node does not read the number in it. */
+__attribute__((noinline)) static bool spin_and_poll(bool (*ended)(const void *), const void *what,
+                                                    const struct tm_rank *waker) {
   bool near = waker != NULL && tm_rank_is_here(waker->number);
-  bool far = tm_far() != NULL && !near && (waker != NULL || tm_job.local == 1), nearer = false;
+  bool far = !near && (waker != NULL || tm_job.local == 1), nearer = false;
   unsigned looks = 0;
   const struct polled polled = {ended,  what,   near ? NEAR_LOOKS : FAR_LOOKS, far ? FAR_POLLS : 1,
                                 &looks, &nearer};
-  if (tm_far() != NULL) {
-    ended = poll_ended;
-    what = &polled;
-  }
-  if (tm_job.wait == TM_WAIT_CONSCIOUS && tm_has_vp())
-    return mti_spin_alone(ended, what, far ? &nearer : NULL);
-  return mti_spin_until(ended, what, waker != NULL ? mt_load_relaxed(&waker->thread) : NULL,
-                        tm_job.wait == TM_WAIT_SPIN ? tm_job.spin_ns : 0);
+  return spin(poll_ended, &polled, waker, far ? &nearer : NULL);
+}
+
+bool tm_spin(bool (*ended)(const void *), const void *what, const struct tm_rank *waker) {
+  if (mt_unlikely(tm_far() != NULL)) return spin_and_poll(ended, what, waker);
+  return spin(ended, what, waker, NULL);
 }
