@@ -47,6 +47,11 @@ class Results:
         self.used |= {row.get("step") for row in rows}
         return rows
 
+    def wrong(self, **wanted):
+        """Rows that have these values, of which a run gave no answer or a wrong one: select() leaves them out."""
+        return [row for row in self.rows if not row.get("verified", True)
+                and all(row.get(key) == value for key, value in wanted.items())]
+
     def document(self, step):
         """What a step wrote that is no row of mltp-bench; None where there is nothing."""
         if step in self.documents:

@@ -17,11 +17,18 @@ def rows_of(results, **wanted):
             for row in results.select(experiment="ocean", clock="wall", **wanted)]
 
 
-def collapse(rows, cpus):
-    """The slowest of more VPs than CPUs over the fastest of no more."""
-    over = [r["min"] for r in rows if r["vps"] > cpus]
+def collapse(rows, cpus, of="min"):
+    """The slowest of more VPs than CPUs over the fastest of no more. of: which run of a row is the slow one."""
+    over = [r[of] for r in rows if r["vps"] > cpus]
     even = [r["min"] for r in rows if r["vps"] <= cpus]
     return max(over) / min(even) if over and even else None
+
+
+def unanswered(results, lock, crowded):
+    """Says which rows a variant lacks since a run gave no right answer in time; nothing if there are none."""
+    rows = results.wrong(experiment="ocean", clock="wall", lock=lock, crowded=crowded)
+    made = [f"{r['threads']} threads on {r['vps']} VPs" for r in rows if r["impl"].startswith("mltp") and "vps" in r]
+    return f" (a run of {' and one of '.join(made)} gave no answer in time)" if made else ""
 
 
 def today_figure(results):
@@ -38,13 +45,15 @@ def today_figure(results):
         thesis.our_panel(panel, rows)
         ours = [r for r in rows if r["impl"] == "mltp" and r["threads"] >= r["vps"]]
         ratio = collapse(ours, cpus)
-        slowest += [f"{quantity(ratio)} with {name}"] if ratio else []
+        if ratio:
+            slowest.append(f"{quantity(ratio)} by minima, {quantity(collapse(ours, cpus, 'max'))} in the slowest run, "
+                           f"with {name}{unanswered(results, lock, crowded)}")
         lines += [[name, r["vps"], r["threads"], *blocks.spread(r)] for r in ours]
     made = paper("thesis-programs", program="ocean", lock="spin", cpus=2, impl="mltp")
     sentence = (f"With spin locks and more VPs than CPUs the thesis's program took up to "
                 f"{quantity(collapse([{**r, 'min': r['mean']} for r in made], 2))} times as long "
                 "as its best")
-    sentence += "; here that factor is " + ", ".join(slowest) + "." if slowest else "."
+    sentence += ". Here that factor is " + "; ".join(slowest) + "." if slowest else "."
     return blocks.Figure(
         "thesis-ocean-today", "What became of the collapse",
         "The same program here with our barrier, which parks threads and does not use MLTP_LOCK, with the thesis's "
