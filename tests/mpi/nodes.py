@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 TMPIRUN, PROGRAM, OVER_NODES, SHARED, FAILING = "", "", "", "", ""
 LAUNCHERS = {"mpirun.openmpi": ["--allow-run-as-root", "--oversubscribe"],
@@ -25,34 +26,46 @@ GONE = r"node 1 \(\S+\): its process is gone.*: this node \(0, \S+\) ends, too"
 GROUPS, OWN_GROUP = "/sys/fs/cgroup", "mount --bind /sys/fs/cgroup/own /proc/$$/cgroup"
 NO_MEMORY = "(NO-MEM|PMIX_ERR_NOMEM)"  # PMIx 4 and 5
 ASKS = 'test -n "$PMIX_NAMESPACE"'
+LOOKS = 30  # at a launcher without nodes, a second apart, until it counts as standing still
 # The launcher joins the nodes' errors in pieces, which may cut lines, and loses some of a job that fails.
 APART = ["sh", "-c", 'exec "$0" "$@" 2>>"$NODE_ERRORS/$PMIX_RANK"']
 
 
-def is_childless(pid):
-    """Not where the kernel does not tell, or the process ends meanwhile."""
+def ended_children(pid):
+    """The signals that ended the children of a process, 0 for a status, if all are zombies. None if one lives.
+
+    None also where the kernel does not tell, or the process ends meanwhile.
+    """
     try:
         lists = [path.read_text() for path in pathlib.Path(f"/proc/{pid}/task").glob("*/children")]
+        states = [pathlib.Path(f"/proc/{child}/stat").read_text().rpartition(") ")[2].split() for child in " ".join(lists).split()]
     except OSError:
-        return False
-    return lists != [] and not any(lists)
+        return None
+    return None if lists == [] or any(state[0] != "Z" for state in states) else [int(state[-1]) & 127 for state in states]
 
 
 def run_launcher(words, environment, folder):
     """Again where the launcher stands still although all nodes have ended.
 
-    In PMIx 4.2 PMIx_server_finalize() and the server's thread may wait for each other when a node was killed.
+    In PMIx 4.2 PMIx_server_finalize() and the server's thread may wait for each other when a node was killed. The
+    launcher then ignores SIGTERM, and may not have collected its nodes. A node that crashed is no fault of the launcher.
     """
-    for _ in range(5):
+    for number in range(1, 6):
         with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as launcher:
-            childless = 0
-            while childless < 30:
+            looks, ends = 0, None
+            while looks < LOOKS:
                 try:
                     stdout, stderr = launcher.communicate(timeout=1)
                     return subprocess.CompletedProcess(words, launcher.returncode, stdout, stderr)
                 except subprocess.TimeoutExpired:
-                    childless = childless + 1 if is_childless(launcher.pid) else 0
+                    ends = ended_children(launcher.pid)
+                    looks = looks + 1 if ends is not None else 0
             launcher.kill()
+        said = [path.read_text() for path in sorted(folder.iterdir())]
+        print(f"{words[0]} stands still although its nodes have ended (try {number} of 5): killed by SIGKILL; the nodes said {said}",
+              file=sys.stderr)
+        if not {0, signal.SIGKILL, signal.SIGTERM}.issuperset(ends):
+            raise AssertionError(f"nodes were ended by signals {ends}, and the launcher stood still: {words}")
         for path in folder.iterdir():
             path.unlink()
     raise AssertionError(f"the launcher stood still five times: {words}")
@@ -390,6 +403,36 @@ class Shared(unittest.TestCase):
                 result = launch("-n", "2", TMPIRUN, "--timeout=600", "-n", "4", SHARED, what)
                 self.assertEqual((result.returncode, result.stderr.count("tmpi: deadlock of")), (86, 1), result)
                 self.assertRegex(result.stderr, why)
+
+
+class Launcher(unittest.TestCase):
+    """One that does not end, started in place of Open MPI's."""
+
+    def run_still(self, start, times=1):
+        """It starts a node, and does not end the first times; then it says "right"."""
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as errors:
+            script = f'cd {folder}; test $(ls | wc -l) = {times} && echo right && exit; trap "" TERM; touch $$; {start} exec sleep 1000000'
+            with unittest.mock.patch(f"{__name__}.LOOKS", 3):
+                return run_launcher(["sh", "-c", script], os.environ, pathlib.Path(errors))
+
+    def test_nodes_that_have_ended(self):
+        for start in ["sh -c 'exit 1' &", "sh -c 'kill -KILL $$' &", "true;"]:  # the last one is collected
+            with self.subTest(start):
+                result = self.run_still(start)
+                self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "right\n", ""), result)
+
+    def test_it_stands_still_again_and_again(self):
+        with self.assertRaisesRegex(AssertionError, "the launcher stood still five times"):
+            self.run_still("true;", times=6)
+
+    def test_a_node_that_crashes(self):
+        with self.assertRaisesRegex(AssertionError, r"nodes were ended by signals \[11\]"):
+            self.run_still("sh -c 'kill -SEGV $$' &", times=6)
+
+    def test_a_node_that_lives(self):
+        """As long as one lives, the launcher is waited for."""
+        result = self.run_still("(sleep 8; kill -KILL $$) &", times=6)
+        self.assertEqual(result.returncode, -signal.SIGKILL, result)
 
 
 class Failing(unittest.TestCase):
