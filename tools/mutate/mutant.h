@@ -20,10 +20,27 @@ enum {
 };
 
 #define MUTANT_SHARED_BY_FILES __attribute__((weak, visibility("hidden")))
-extern long syscall(long number, ...);
 MUTANT_SHARED_BY_FILES unsigned char mutant_active[MUTANTS_MAX / 8]; /* a bit for each */
 MUTANT_SHARED_BY_FILES int mutant_started;
 MUTANT_SHARED_BY_FILES volatile unsigned char *mutant_reached;
+
+/* A system call; above -4096, unsigned: an error. */
+#ifdef __x86_64__ /* where a library without libc has mutants */
+static inline long mutant_call(long number, long a, long b, long c, long d, long e, long f) {
+  register long r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = f;
+  long result = number;
+  __asm__ volatile("syscall"
+                   : "+a"(result)
+                   : "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                   : "rcx", "r11", "memory");
+  return result;
+}
+#else
+extern long syscall(long number, ...);
+static inline long mutant_call(long number, long a, long b, long c, long d, long e, long f) {
+  return syscall(number, a, b, c, d, e, f);
+}
+#endif
 
 static inline const char *mutant_setting(char **environment, const char *name) {
   for (; *environment != 0; environment++) {
@@ -54,11 +71,11 @@ __attribute__((constructor(101))) static void mutant_start(int argc, char **argv
   }
   const char *reached = mutant_setting(environment, "MUTATE_REACHED");
   if (reached == 0) return;
-  int file = (int)syscall(SYS_openat, MUTANT_HERE, reached, MUTANT_READ_WRITE, 0);
+  long file = mutant_call(SYS_openat, MUTANT_HERE, (long)reached, MUTANT_READ_WRITE, 0, 0, 0);
   if (file < 0) return;
-  long at = syscall(SYS_mmap, 0, (long)MUTANTS_MAX, MUTANT_PAGES, MUTANT_SHARED, file, 0L);
-  if (at != -1) mutant_reached = (unsigned char *)at;
-  syscall(SYS_close, file);
+  long at = mutant_call(SYS_mmap, 0, MUTANTS_MAX, MUTANT_PAGES, MUTANT_SHARED, file, 0);
+  if ((unsigned long)at <= -4096UL) mutant_reached = (unsigned char *)at;
+  mutant_call(SYS_close, file, 0, 0, 0, 0, 0);
 }
 
 /* Whether the process runs with this mutant. */
