@@ -4,18 +4,19 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "mistakes.h"
 
 enum { MANY = 100000 /* more than a send leaves behind */ };
 
 static int values[MANY], others[MANY];
 
-static int rank, size;
+int rank, size;
 
 static void receive(int source, int tag) {
   MPI_Recv(values, MANY, MPI_INT, source, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-/* ---- the six classics */
+/* ---- the classics */
 
 static void head_to_head(void) {
   int other = size - 1 - rank;
@@ -29,103 +30,6 @@ static void missing(void) {
   else
     MPI_Barrier(MPI_COMM_WORLD);
 }
-
-static MPI_Win window;
-static int cells[8];
-
-static void make_window(void) {
-  MPI_Win_create(cells, sizeof cells, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &window);
-  MPI_Win_set_name(window, "halo");
-  MPI_Win_fence(0, window);
-}
-
-static void free_window(void) {
-  MPI_Win_fence(MPI_MODE_NOSUCCEED, window);
-  MPI_Win_free(&window);
-}
-
-/* Ranks 1 and 2 write the same cell of rank 0 between two fences. */
-static void put_put(void) {
-  make_window();
-  if (rank == 1) MPI_Put(values, 2, MPI_INT, 0, 2, 2, MPI_INT, window);
-  if (rank == 2) MPI_Put(values, 1, MPI_INT, 0, 3, 1, MPI_INT, window);
-  free_window();
-}
-
-/* The two that conflict have another access between them, to another cell. */
-static void put_others_put(void) {
-  make_window();
-  if (rank > 1) MPI_Recv(others, 0, MPI_INT, rank - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  if (rank > 0) MPI_Put(values, 1, MPI_INT, 0, rank == 2 ? 5 : 2, 1, MPI_INT, window);
-  if (rank > 0 && rank + 1 < size) MPI_Send(others, 0, MPI_INT, rank + 1, 0, MPI_COMM_WORLD);
-  free_window();
-}
-
-static void put_get(void) {
-  make_window();
-  if (rank == 1) MPI_Get(values, 2, MPI_INT, 0, 2, 2, MPI_INT, window);
-  if (rank == 2) MPI_Accumulate(values, 1, MPI_INT, 0, 3, 1, MPI_INT, MPI_SUM, window);
-  free_window();
-}
-
-/* Under a shared lock, without a flush between two accesses. */
-static void put_without_flush(void) {
-  make_window();
-  MPI_Win_fence(MPI_MODE_NOSUCCEED, window);
-  MPI_Win_lock_all(0, window);
-  if (rank == 1) MPI_Put(values, 2, MPI_INT, 0, 2, 2, MPI_INT, window);
-  MPI_Barrier(MPI_COMM_WORLD);
-  if (rank == 2) MPI_Get(values, 1, MPI_INT, 0, 3, 1, MPI_INT, window);
-  MPI_Barrier(MPI_COMM_WORLD);
-  MPI_Win_unlock_all(window);
-  MPI_Win_free(&window);
-}
-
-/* None of these conflicts. */
-static void ordered_accesses(void) {
-  MPI_Group all, one;
-  make_window();
-  MPI_Put(values, 1, MPI_INT, 0, rank, 1, MPI_INT, window);
-  MPI_Accumulate(values, 1, MPI_INT, 0, 7, 1, MPI_INT, MPI_SUM, window);
-  MPI_Win_fence(0, window);
-  MPI_Get(values, 8, MPI_INT, 0, 0, 8, MPI_INT, window);
-  MPI_Win_fence(MPI_MODE_NOSUCCEED, window);
-  for (int i = 0; i < 2; i++) {
-    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, window);
-    MPI_Put(values, 1, MPI_INT, 0, 0, 1, MPI_INT, window);
-    MPI_Win_flush(0, window);
-    MPI_Put(values, 1, MPI_INT, 0, 0, 1, MPI_INT, window);
-    MPI_Win_unlock(0, window);
-  }
-  /* Two ranks put to the same cell of rank 0, one after the other, thrice: the first access has
-   * ended by a flush of all, or of all and the end of the epoch, or its end alone. */
-  MPI_Barrier(MPI_COMM_WORLD); /* nobody waits for an exclusive lock any more */
-  for (int ends = 1; ends < 4; ends++) {
-    MPI_Win_lock_all(0, window);
-    if (rank == 1) MPI_Put(values, 1, MPI_INT, 0, 5, 1, MPI_INT, window);
-    if (ends & 1) MPI_Win_flush_all(window);
-    if (ends & 2) MPI_Win_unlock_all(window);
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (ends & 2) MPI_Win_lock_all(0, window);
-    if (rank == 2) MPI_Put(values, 1, MPI_INT, 0, 5, 1, MPI_INT, window);
-    MPI_Win_unlock_all(window);
-    MPI_Barrier(MPI_COMM_WORLD);
-  }
-  MPI_Comm_group(MPI_COMM_WORLD, &all);
-  MPI_Group_incl(all, 1, (int[]){1 - rank % 2}, &one);
-  for (int i = 0; rank < 2 && i < 2; i++) {
-    MPI_Win_post(one, 0, window);
-    MPI_Win_start(one, 0, window);
-    MPI_Put(values, 1, MPI_INT, 1 - rank, 0, 1, MPI_INT, window);
-    MPI_Win_complete(window);
-    MPI_Win_wait(window);
-  }
-  MPI_Group_free(&one);
-  MPI_Group_free(&all);
-  MPI_Win_free(&window);
-}
-
-static void window_kept(void) { make_window(); }
 
 static void wrong_root(void) { MPI_Bcast(values, 1, MPI_INT, rank == 2 ? 1 : 0, MPI_COMM_WORLD); }
 
@@ -165,6 +69,7 @@ static void wrong_kind(void) {
 static MPI_Comm ring;
 static MPI_Request request;
 static MPI_File file;
+static MPI_Win window;
 static char port[MPI_MAX_PORT_NAME];
 static void *memory;
 
@@ -190,7 +95,7 @@ static void call_allocate_shared(void) {
   MPI_Win_allocate_shared_c(0, 1, MPI_INFO_NULL, ring, &memory, &window);
 }
 static void call_create(void) {
-  MPI_Win_create(cells, sizeof cells, 1, MPI_INFO_NULL, ring, &window);
+  MPI_Win_create(values, sizeof values, 1, MPI_INFO_NULL, ring, &window);
 }
 static void call_create_dynamic(void) { MPI_Win_create_dynamic(MPI_INFO_NULL, ring, &window); }
 
@@ -370,14 +275,14 @@ static void leaks_of_each_kind(void) {
   MPI_Comm_dup(MPI_COMM_SELF, &comm);
   if (rank > 0) MPI_Comm_group(MPI_COMM_SELF, &group);
   if (rank % 2 == 1) MPI_Type_contiguous(2, MPI_INT, &type);
-  if (rank == 3) MPI_Op_create((MPI_User_function *)(void (*)(void))make_window, 1, &op);
+  if (rank == 3) MPI_Op_create((MPI_User_function *)(void (*)(void))head_to_head, 1, &op);
   if (rank == 2) MPI_Info_create(&info);
   if (rank == 1)
-    MPI_Comm_create_errhandler((MPI_Comm_errhandler_function *)(void (*)(void))make_window,
+    MPI_Comm_create_errhandler((MPI_Comm_errhandler_function *)(void (*)(void))head_to_head,
                                &handler);
   if (rank % 2 == 0) MPI_Recv_init(values, 1, MPI_INT, 0, 9, MPI_COMM_WORLD, &request);
   if (rank == 2) MPI_Start(&request);
-  MPI_Win_create(cells, sizeof cells, sizeof(int), MPI_INFO_NULL, MPI_COMM_SELF, &win);
+  MPI_Win_create(values, sizeof values, sizeof(int), MPI_INFO_NULL, MPI_COMM_SELF, &win);
   if (rank == 0)
     MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
                   MPI_INFO_NULL, &file);
@@ -524,19 +429,10 @@ static void kept_collective(void) {
   MPI_Ibarrier(MPI_COMM_WORLD, &request);
 }
 
-static const struct {
-  const char *name;
-  void (*make)(void);
-} mistakes[] = {
+static const struct mistake mistakes[] = {
     {"head-to-head", head_to_head},
     {"missing", missing},
     {"wrong-root", wrong_root},
-    {"put-put", put_put},
-    {"put-others-put", put_others_put},
-    {"put-get", put_get},
-    {"put-without-flush", put_without_flush},
-    {"ordered-accesses", ordered_accesses},
-    {"window-kept", window_kept},
     {"crossed-tags", crossed_tags},
     {"wrong-order", wrong_order},
     {"wrong-order-hangs", wrong_order_hangs},
@@ -584,6 +480,8 @@ int main(int argc, char **argv) {
   if (argc > 1 && strcmp(argv[1], "no-barrier") == 0) no_barrier(argv[2]);
   for (size_t i = 0; argc > 1 && i < sizeof mistakes / sizeof mistakes[0]; i++)
     if (strcmp(mistakes[i].name, argv[1]) == 0) mistakes[i].make();
+  for (const struct mistake *m = window_mistakes; argc > 1 && m->name != NULL; m++)
+    if (strcmp(m->name, argv[1]) == 0) m->make();
   MPI_Finalize();
   return 0;
 }

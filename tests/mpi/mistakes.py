@@ -220,15 +220,20 @@ class Checked(Mistakes):
     def test_accesses_to_windows_that_conflict(self):
         for how in ("put-put", "put-get", "put-without-flush"):
             self.said(run(how), 0, "^$")
-        self.found("put-put", r"MPI_Put\(2 MPI_INT, rank 0\) at mistakes.c:\d+ \(put_put\)", "memory of rank 0 on halo that",
+        self.found("put-put", r"MPI_Put\(2 MPI_INT, rank 0\) at mistakes_windows.c:\d+ \(put_put\)", "memory of rank 0 on halo that",
                    r"in the same epoch \(a fence, flush or unlock", "has found 1 mistake\n")
         self.found("put-others-put", r"rank 3: MPI_Put\(.* of rank 1 writes", "has found 1 mistake\n")
         self.found("put-get", r"MPI_Get\(.*reads", r"MPI_Accumulate\(.*updates", "has found 1 mistake\n")
         self.found("put-without-flush", r"rank 2: MPI_Get\(.*MPI_Put\(.*of rank 1 writes", "has found 1 mistake\n")
-        self.said(run("ordered-accesses", "--check=strict"), 0, "^$")
+        self.found("rput-rget", r"rank 1: MPI_Rget\(.*reads.*MPI_Rput\(.*of rank 1 writes", "has found 1 mistake\n")
+        self.found("update-put", r"MPI_Put\(.*MPI_Rget_accumulate\(.*of rank 1 updates", "has found 1 mistake\n")
+        self.found("rget-put", r"MPI_Put\(3.*MPI_Rget\(.*of rank 1 reads", "has found 1 mistake\n")
+        self.found("put-flush-local-put", r"MPI_Put\(.*MPI_Put\(.*of rank 1 writes", "has found 1 mistake\n")
+        for how in ("ordered-gets", "ordered-accesses"):
+            self.said(run(how, "--check=strict"), 0, "^$")
 
     def test_window_that_is_not_freed(self):
-        self.found("window-kept", r"ranks 0-3: 4 windows were not freed, of MPI_Win_create\(\) at mistakes.c:\d+"
+        self.found("window-kept", r"ranks 0-3: 4 windows were not freed, of MPI_Win_create\(\) at mistakes_windows.c:\d+"
                    r" \(make_window\) \(MPI_Win_free\)", status=0)
 
     def test_leaks(self):

@@ -175,6 +175,10 @@ void tm_threads_end(const struct tm_seen *seen);
 
 void tm_windows_start(void);
 void tm_windows_begin(const struct tm_seen *seen);
+/** It has made this request. */
+void tm_windows_end(const struct tm_seen *seen, const void *request);
+/** A request is complete. */
+void tm_windows_complete(const void *request);
 
 bool tm_traffic_start(const struct tm_check_options *options);
 void tm_traffic_end(const struct tm_seen *seen, uint64_t now);

@@ -75,7 +75,10 @@ void tm_leaks_end(struct tm_seen *seen) {
     if (seen->kind == TM_TYPE && tm_type_of(handles[0])->lasting)
       return; /* MPI_Type_create_f90_real() */
     add(seen, handles[0]);
-    if (seen->kind == TM_REQUEST) tm_buffers_end(seen, handles[0]);
+    if (seen->kind == TM_REQUEST) {
+      tm_buffers_end(seen, handles[0]);
+      tm_windows_end(seen, handles[0]);
+    }
     return;
   }
   for (int i = 0; seen->before != NULL && i < seen->count; i++) {
@@ -87,7 +90,9 @@ void tm_leaks_end(struct tm_seen *seen) {
       continue;
     }
     drop(seen, before); /* freed, or complete */
-    if (is_request) tm_buffers_drop(seen->rank, before);
+    if (!is_request) continue;
+    tm_buffers_drop(seen->rank, before);
+    tm_windows_complete(before);
   }
 }
 

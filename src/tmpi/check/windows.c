@@ -3,15 +3,21 @@
  * Accesses to windows that conflict: two of them touch the same bytes of a target in one epoch, one
  * writes, and nothing orders them. Each target keeps the accesses of its current epoch. Fences and
  * posts have numbers, so an access of an older epoch is recognized; under locks an origin's
- * accesses are dropped when it unlocks or flushes. Two accumulates never conflict. Only memory in
- * one piece is compared, because the pieces of others may interleave.
+ * accesses are dropped when it unlocks or flushes. A get has read its target when it is complete at
+ * the origin, so it is also dropped by a local flush, or when MPI_Wait() completes the request of
+ * MPI_Rget(). For other accesses these two say nothing of the target. Two accumulates never
+ * conflict. Only memory in one piece is compared, because the pieces of others may interleave.
+ *
+ * Relaxed: the number of gets with requests. A rank that completes one has counted it.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/atomic.h"
 #include "core/internal/locks.h"
 #include "tmpi/check/check.h"
+#include "tmpi/object/hash.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/rma/access.h"
 
@@ -32,6 +38,7 @@ struct kept {
   enum tm_access_kind access;
   struct epoch epoch;
   int origin, target_rank; /* of the window */
+  const void *request;     /* of MPI_Rget(); NULL: not known yet, or of another call */
   struct tm_seen seen;
 };
 
@@ -39,6 +46,19 @@ static struct bucket {
   uint32_t ilock;
   struct kept *first; /* the newest */
 } buckets[BUCKETS];
+
+/* The request of an MPI_Rget() that is not complete. */
+struct pending {
+  struct tm_hash_node node; /* first */
+  const void *request;
+  const struct tm_win *target;
+};
+
+static struct {
+  uint32_t ilock;
+  uint32_t count; /* [atomic] */
+  struct tm_hash by_request;
+} gets;
 
 static struct bucket *bucket_of(const struct tm_win *target) {
   return &buckets[(uintptr_t)target / 64 % BUCKETS];
@@ -124,15 +144,27 @@ static void look(const struct tm_access_call *c, const struct tm_access *a, cons
   if (found) report_conflict(a, &copy, &other);
 }
 
-/* Drops what an origin has done to a target under a lock; NULL: to nobody in particular, when the
- * target's window is freed. */
-static void drop(const struct tm_win *target, const struct tm_win *origin) {
-  struct bucket *bucket = bucket_of(target);
+/* What comes to its end. */
+struct end {
+  const struct tm_win *target;
+  const void *request;         /* the access of this one; NULL: those of an origin */
+  const struct tm_win *origin; /* NULL: all, since the target's window is freed */
+  bool reads_only;
+};
+
+static bool ends(const struct kept *k, const struct end *end) {
+  if (k->target != end->target) return false;
+  if (end->request != NULL) return k->request == end->request;
+  if (end->origin == NULL) return true;
+  bool fits = !end->reads_only || k->access == TM_ACCESS_GET;
+  return fits && k->epoch.kind == BY_LOCK && k->origin == end->origin->comm->rank;
+}
+
+static void drop(const struct end *end) {
+  struct bucket *bucket = bucket_of(end->target);
   mti_lock(&bucket->ilock);
   for (struct kept **link = &bucket->first, *k; (k = *link) != NULL;) {
-    bool ends = k->target == target &&
-                (origin == NULL || (k->epoch.kind == BY_LOCK && k->origin == origin->comm->rank));
-    if (!ends) {
+    if (!ends(k, end)) {
       link = &k->next;
       continue;
     }
@@ -143,17 +175,72 @@ static void drop(const struct tm_win *target, const struct tm_win *origin) {
 }
 
 void tm_windows_begin(const struct tm_seen *seen) {
+  static const struct {
+    const char *name;
+    bool all, reads_only;
+  } calls[] = {{"MPI_Win_unlock", false, false},     {"MPI_Win_unlock_all", true, false},
+               {"MPI_Win_flush", false, false},      {"MPI_Win_flush_all", true, false},
+               {"MPI_Win_flush_local", false, true}, {"MPI_Win_flush_local_all", true, true}};
   const char *name = tm_calls[seen->call];
   bool frees = strcmp(name, "MPI_Win_free") == 0;
-  bool one = strcmp(name, "MPI_Win_unlock") == 0 || strcmp(name, "MPI_Win_flush") == 0;
-  bool all = strcmp(name, "MPI_Win_unlock_all") == 0 || strcmp(name, "MPI_Win_flush_all") == 0;
-  if (!frees && !one && !all) return;
+  size_t c = 0, count = sizeof calls / sizeof calls[0];
+  while (c < count && strcmp(name, calls[c].name) != 0) c++;
+  if (c == count && !frees) return;
   const struct tm_win *win = tm_win_of(frees ? *(MPI_Win *)seen->object : seen->win);
   if (win == NULL) return; /* the call says so */
-  if (frees) drop(win, NULL);
-  if (one && seen->peer >= 0 && seen->peer < win->common->size)
-    drop(win->common->views[seen->peer], win);
-  for (int i = 0; all && i < win->common->size; i++) drop(win->common->views[i], win);
+  if (frees) drop(&(struct end){.target = win});
+  for (int target = 0; !frees && target < win->common->size; target++)
+    if (calls[c].all || target == seen->peer)
+      drop(&(struct end){
+          .target = win->common->views[target], .origin = win, .reads_only = calls[c].reads_only});
+}
+
+/* ---- requests of MPI_Rget() */
+
+/* Notes the request of the newest access that a call has added. @return whether there is one. */
+static bool note_request(const struct tm_win *target, const struct tm_seen *seen,
+                         const void *request) {
+  struct bucket *bucket = bucket_of(target);
+  mti_lock(&bucket->ilock);
+  struct kept *k = bucket->first;
+  while (k != NULL && (k->target != target || k->seen.rank != seen->rank ||
+                       k->seen.object != seen->object || k->request != NULL))
+    k = k->next;
+  if (k != NULL) k->request = request;
+  mti_unlock(&bucket->ilock);
+  return k != NULL;
+}
+
+static uint64_t hash_of(const void *request) {
+  return tm_hash_words((uint64_t)(uintptr_t)request, 0);
+}
+
+void tm_windows_end(const struct tm_seen *seen, const void *request) {
+  const char *name = tm_calls[seen->call];
+  if (strcmp(name, "MPI_Rget") != 0 && strcmp(name, "MPI_Rget_c") != 0) return;
+  const struct tm_win *win = tm_win_of(seen->win), *target = NULL;
+  if (win != NULL && seen->peer >= 0) target = win->common->views[seen->peer];
+  if (target == NULL || !note_request(target, seen, request)) return;
+  struct pending *new = malloc(sizeof *new);
+  if (new == NULL) return; /* the get counts until a flush */
+  *new = (struct pending){.request = request, .target = target};
+  mti_lock(&gets.ilock);
+  tm_hash_add(&gets.by_request, &new->node, hash_of(request));
+  mt_store_relaxed(&gets.count, gets.by_request.count);
+  mti_unlock(&gets.ilock);
+}
+
+void tm_windows_complete(const void *request) {
+  if (mt_load_relaxed(&gets.count) == 0) return;
+  mti_lock(&gets.ilock);
+  struct tm_hash_node *node = tm_hash_first(&gets.by_request, hash_of(request));
+  while (node != NULL && ((struct pending *)node)->request != request) node = tm_hash_next(node);
+  struct pending *get = (struct pending *)node;
+  if (get != NULL) tm_hash_remove(&gets.by_request, node);
+  mt_store_relaxed(&gets.count, gets.by_request.count);
+  mti_unlock(&gets.ilock);
+  if (get != NULL) drop(&(struct end){.target = get->target, .request = request});
+  free(get);
 }
 
 void tm_windows_start(void) { tm_access_hook = look; }
