@@ -41,7 +41,9 @@ struct gt_limit limit_seen;                        /* of the last wait */
 struct timespec until_seen;                        /* likewise */
 const void *key_seen, *woken_seen;
 clockid_t clock_seen;
-bool refuses; /* the thread goes straight to libc */
+bool refuses;         /* the thread goes straight to libc */
+clockid_t libc_clock; /* of the last call that libc got a deadline of */
+const struct timespec *libc_until;
 
 static inline void note(const char *word) {
   size_t length = strlen(trace);
@@ -184,6 +186,14 @@ void __wrap_os_futex_wake(uint32_t *word, int count) {
     return answer();                                                                               \
   }                                                                                                \
   _Pragma("GCC diagnostic pop")
+
+/** Of libc's functions with a clock. */
+static inline int with_clock(const char *name, clockid_t clock, const struct timespec *until) {
+  libc_clock = clock;
+  libc_until = until;
+  note(name);
+  return answer();
+}
 
 static inline void begin(void) {
   memset(&gt_gate, 0, sizeof gt_gate);

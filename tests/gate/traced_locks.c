@@ -12,9 +12,6 @@ int gt_create(struct gt_thread *me, pthread_t *thread, const pthread_attr_t *att
   return EAGAIN;
 }
 
-clockid_t libc_clock;
-const struct timespec *libc_until;
-
 NOTED(mutex_lock, (pthread_mutex_t * m))
 NOTED(mutex_trylock, (pthread_mutex_t * m))
 NOTED(mutex_unlock, (pthread_mutex_t * m))
@@ -25,13 +22,6 @@ NOTED(cond_broadcast, (pthread_cond_t * c))
 NOTED(spin_lock, (pthread_spinlock_t * l))
 NOTED(spin_trylock, (pthread_spinlock_t * l))
 NOTED(spin_unlock, (pthread_spinlock_t * l))
-
-static int with_clock(const char *name, clockid_t clock, const struct timespec *until) {
-  libc_clock = clock;
-  libc_until = until;
-  note(name);
-  return answer();
-}
 
 static int libc_mutex_clocklock(pthread_mutex_t *m, clockid_t clock, const struct timespec *until) {
   (void)m;

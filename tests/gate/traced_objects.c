@@ -5,9 +5,6 @@
 
 #include "traced.h"
 
-clockid_t libc_clock;
-const struct timespec *libc_until;
-
 NOTED(rdlock, (pthread_rwlock_t * l))
 NOTED(tryrdlock, (pthread_rwlock_t * l))
 NOTED(wrlock, (pthread_rwlock_t * l))
@@ -17,13 +14,6 @@ NOTED(barrier_wait, (pthread_barrier_t * b))
 NOTED(sem_wait, (sem_t * s))
 NOTED(sem_trywait, (sem_t * s))
 NOTED(sem_post, (sem_t * s))
-
-static int with_clock(const char *name, clockid_t clock, const struct timespec *until) {
-  libc_clock = clock;
-  libc_until = until;
-  note(name);
-  return answer();
-}
 
 static int libc_clockrdlock(pthread_rwlock_t *l, clockid_t clock, const struct timespec *until) {
   (void)l;

@@ -16,8 +16,8 @@
 #include <cmocka.h>
 
 #include "captured.h"
-#include "core/internal/locks.h"
 #include "core/internal/process.h"
+#include "one_lock.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/report/activity.h"
 #include "tmpi/report/cause.h"
@@ -30,7 +30,7 @@ enum { RANKS = 1000, TEXT = 1 << 16 };
 struct tm_job tm_job;
 static struct tm_activity all[RANKS];
 static bool was_still;
-static int flushes, failed_rank = -1, failed_status, locked;
+static int flushes, failed_rank = -1, failed_status;
 static bool (*on_deadlock)(void);
 
 void tm_location_name(char *text, size_t size, const void *address) {
@@ -52,16 +52,6 @@ void tm_report_causes(const struct tm_activity *activity, bool still) {
   assert_int_equal(locked, 1);
   was_still = still;
   fputs("causes\n", stderr);
-}
-
-void mti_lock(uint32_t *lock) {
-  assert_ptr_equal(lock, &tm_job.size_ilock);
-  assert_int_equal(locked++, 0);
-}
-
-void mti_unlock(uint32_t *lock) {
-  assert_ptr_equal(lock, &tm_job.size_ilock);
-  locked--;
 }
 
 void tm_job_flush(void) { flushes++; }
@@ -516,6 +506,7 @@ static void a_deadlock_is_reported(void **state) {
 }
 
 int main(void) {
+  only_lock = &tm_job.size_ilock;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(messages_in_words),
       cmocka_unit_test(other_waits_in_words),

@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "captured.h"
-#include "core/internal/locks.h"
+#include "one_lock.h"
 #include "tmpi/check/check.h"
 #include "tmpi/check/signature.h"
 #include "tmpi/match/far.h"
@@ -37,19 +37,9 @@ const char *const tm_calls[] = {"MPI_Bcast", "MPI_Barrier", "MPI_Allreduce", "MP
 enum { BCAST, BARRIER, ALLREDUCE, GATHER };
 void (*tm_far_check_hook)(const void *data, size_t bytes);
 
-static int locked, names_looked_up, dest_of_check;
+static int names_looked_up, dest_of_check;
 static size_t lost_bytes; /* of a summary, on its way */
 static jmp_buf aborts;
-
-void mti_lock(uint32_t *lock) {
-  (void)lock;
-  assert_int_equal(locked++, 0);
-}
-
-void mti_unlock(uint32_t *lock) {
-  (void)lock;
-  locked--;
-}
 
 void tm_location_name(char *text, size_t size, const void *address) {
   names_looked_up++;

@@ -23,8 +23,8 @@
 #include <mltp/mltp.h>
 
 #include "captured.h"
-#include "core/internal/locks.h"
 #include "core/internal/process.h"
+#include "one_lock.h"
 #include "os/os.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/report/report.h"
@@ -205,20 +205,10 @@ static void threads_of_no_rank_use_libc(void **state) {
 
 /* ---- VPs */
 
-static int locked, vps_started, vps_deferred, vps_error;
+static int vps_started, vps_deferred, vps_error;
 static uint64_t cpu_time;
 static void (*on_init)(void);
 static sigset_t mask_of_vps;
-
-void mti_lock(uint32_t *lock) {
-  (void)lock;
-  assert_int_equal(locked++, 0);
-}
-
-void mti_unlock(uint32_t *lock) {
-  (void)lock;
-  locked--;
-}
 
 uint64_t os_cpu_time(void) { return cpu_time; }
 void mti_defer_vps(void) { vps_deferred++; }
