@@ -27,6 +27,25 @@ static unsigned use(const struct gt_thread *me, pthread_mutex_t *m) {
   return uses;
 }
 
+/* What a waiter has unlocked. */
+struct unlocked {
+  pthread_mutex_t *mutex;
+  unsigned uses;
+};
+
+static int lock_again(struct gt_thread *me, const struct unlocked *u) {
+  int error = gt_mutex_lock(me, u->mutex, &(struct gt_limit){0});
+  if (error == 0) u->mutex->__data.__nusers -= u->uses;
+  return error;
+}
+
+/* A handler leaves the wait by siglongjmp(). libc's own wait locks the mutex then, and the program
+ * unlocks it: that would unlock it for another thread. */
+static void lock_after_jump(void *unlocked) {
+  struct gt_thread *me = gt_enter_again();
+  if (me != NULL) (void)lock_again(me, unlocked);
+}
+
 int gt_cond_wait(pthread_cond_t *c, pthread_mutex_t *m, const struct gt_limit *limit) {
   struct gt_thread *me = gt_enter_again();
   if (me == NULL) return wait_in_libc(c, m, limit);
@@ -34,20 +53,22 @@ int gt_cond_wait(pthread_cond_t *c, pthread_mutex_t *m, const struct gt_limit *l
   pthread_testcancel();
   gt_point(me, "pthread_cond_wait");
   if (gt_cond_is_shared(c)) return wait_shared(me, c, m, limit);
-  unsigned uses = use(me, m);
+  struct unlocked unlocked = {m, use(me, m)};
+  struct _pthread_cleanup_buffer at_jump;
   gt_lock(me);
   gt_lot_enter(c);
   int error = gt_mutex_unlock(me, m);
   if (error != 0) {
     gt_lot_leave(c);
     gt_unlock(me);
-    m->__data.__nusers -= uses;
+    m->__data.__nusers -= unlocked.uses;
     return error;
   }
   gt_lot_wake(m, 1);
+  gt_next.cleanup_push(&at_jump, lock_after_jump, &unlocked);
   int ended = gt_lot_wait(me, c, GT_WHY_COND, limit, false);
-  error = gt_mutex_lock(me, m, &(struct gt_limit){0});
-  if (error == 0) m->__data.__nusers -= uses;
+  gt_next.cleanup_pop(&at_jump, 0);
+  error = lock_again(me, &unlocked);
   if (ended == ECANCELED || ended == EAGAIN) {
     ended = 0; /* as if woken for no reason, where cancellation is disabled */
     pthread_testcancel();

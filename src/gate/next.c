@@ -34,6 +34,8 @@ static const struct {
     {"pthread_cond_clockwait", offsetof(struct gt_next, cond_clockwait)},
     {"pthread_cond_signal", offsetof(struct gt_next, cond_signal)},
     {"pthread_cond_broadcast", offsetof(struct gt_next, cond_broadcast)},
+    {"_pthread_cleanup_push", offsetof(struct gt_next, cleanup_push)},
+    {"_pthread_cleanup_pop", offsetof(struct gt_next, cleanup_pop)},
     {"pthread_rwlock_rdlock", offsetof(struct gt_next, rdlock)},
     {"pthread_rwlock_tryrdlock", offsetof(struct gt_next, tryrdlock)},
     {"pthread_rwlock_timedrdlock", offsetof(struct gt_next, timedrdlock)},

@@ -41,6 +41,9 @@ struct gt_next {
   __typeof__(pthread_cond_clockwait) *cond_clockwait;
   __typeof__(pthread_cond_signal) *cond_signal;
   __typeof__(pthread_cond_broadcast) *cond_broadcast;
+  /* of macros that libc had for C; siglongjmp() calls what it leaves */
+  void (*cleanup_push)(struct _pthread_cleanup_buffer *buffer, void (*routine)(void *), void *arg);
+  void (*cleanup_pop)(struct _pthread_cleanup_buffer *buffer, int executes);
   __typeof__(pthread_rwlock_rdlock) *rdlock;
   __typeof__(pthread_rwlock_tryrdlock) *tryrdlock;
   __typeof__(pthread_rwlock_timedrdlock) *timedrdlock;

@@ -297,12 +297,15 @@ static void on_interrupt(int signo) {
 }
 
 static void begin_round(enum wait wait) {
+  pthread_mutexattr_t attr;
   object.wait = wait;
   object.is_free = false;
   handled = 0;
   first_waiter = pthread_self();
   CHECK(pthread_cond_init(&object.cond, NULL) == 0);
-  CHECK(pthread_mutex_init(&object.mutex, NULL) == 0 && sem_init(&object.sem, 0, 0) == 0);
+  CHECK(pthread_mutexattr_init(&attr) == 0);
+  CHECK(pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK) == 0);
+  CHECK(pthread_mutex_init(&object.mutex, &attr) == 0 && sem_init(&object.sem, 0, 0) == 0);
   CHECK(pthread_barrier_init(&object.barrier, NULL, 2) == 0 && sem_init(&ready, 0, 0) == 0);
 }
 
@@ -373,8 +376,8 @@ static void leave(enum wait wait) {
     failed(__LINE__, "it is interrupted");
   }
   if (wait == AT_COND) { /* libc has locked the mutex for it again */
-    (void)pthread_mutex_trylock(&object.mutex);
-    pthread_mutex_unlock(&object.mutex);
+    CHECK(pthread_mutex_trylock(&object.mutex) == EBUSY);
+    CHECK(pthread_mutex_unlock(&object.mutex) == 0);
   }
   if (wait == AT_SLEEP) object.wait = AT_COND;
   CHECK(pthread_create(&other, NULL, wait_as_other, (void *)&other_tid) == 0);

@@ -34,6 +34,17 @@ static int libc_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t 
   return with_clock("cond_clockwait", clock, until);
 }
 
+static void libc_cleanup_push(struct _pthread_cleanup_buffer *buffer, void (*routine)(void *),
+                              void *arg) {
+  CHECK(buffer != NULL && routine != NULL && arg != NULL);
+  note("push");
+}
+
+static void libc_cleanup_pop(struct _pthread_cleanup_buffer *buffer, int executes) {
+  CHECK(buffer != NULL && executes == 0);
+  note("pop");
+}
+
 static struct timespec until = {7, 9}, bad = {7, 1000000000}, negative = {7, -1};
 
 static void check_limit(const struct timespec *time, clockid_t clock, bool cancellable,
@@ -251,7 +262,7 @@ static void conditions(void) {
   pthread_cond_init(&cond, NULL);
   ANSWER(0, 0, 0);
   EQUAL(pthread_cond_wait(&cond, &mutex), 0);
-  TRACE("@pthread_cond_wait ( in mutex_unlock wake:1 wait:cond mutex_trylock");
+  TRACE("@pthread_cond_wait ( in mutex_unlock wake:1 push wait:cond pop mutex_trylock");
   check_limit(NULL, 0, true, false);
   CHECK(key_seen == &cond && woken_seen == &mutex);
   gt_me.at = NULL;
@@ -261,15 +272,15 @@ static void conditions(void) {
   CHECK(gt_me.at != NULL);
   ANSWER(0, ETIMEDOUT, 0);
   EQUAL(pthread_cond_timedwait(&cond, &mutex, &until), ETIMEDOUT);
-  TRACE("@pthread_cond_wait ( in mutex_unlock wake:1 wait:cond mutex_trylock");
+  TRACE("@pthread_cond_wait ( in mutex_unlock wake:1 push wait:cond pop mutex_trylock");
   check_limit(&until, CLOCK_REALTIME, true, false);
   ANSWER(0, ETIMEDOUT, EOWNERDEAD);
   EQUAL(pthread_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &until), EOWNERDEAD);
-  TRACE("@pthread_cond_wait ( in mutex_unlock wake:1 wait:cond mutex_trylock");
+  TRACE("@pthread_cond_wait ( in mutex_unlock wake:1 push wait:cond pop mutex_trylock");
   check_limit(&until, CLOCK_MONOTONIC, true, false);
   ANSWER(0, ECANCELED, 0); /* and the cancellation is disabled */
   EQUAL(pthread_cond_wait(&cond, &mutex), 0);
-  TRACE("@pthread_cond_wait ( in mutex_unlock wake:1 wait:cond mutex_trylock");
+  TRACE("@pthread_cond_wait ( in mutex_unlock wake:1 push wait:cond pop mutex_trylock");
   EQUAL(pthread_cond_timedwait(&cond, &mutex, &bad), EINVAL);
   EQUAL(pthread_cond_clockwait(&cond, &mutex, CLOCK_PROCESS_CPUTIME_ID, &until), EINVAL);
   TRACE("");
@@ -331,8 +342,8 @@ static void c11_says_it_in_its_own_words(void) {
   EQUAL(cnd_wait(c, m), thrd_success);
   EQUAL(cnd_timedwait(c, m, &until), thrd_timedout);
   TRACE(
-      "@pthread_cond_wait ( in mutex_unlock wake:1 wait:cond mutex_trylock "
-      "@pthread_cond_wait ( in mutex_unlock wake:1 wait:cond mutex_trylock");
+      "@pthread_cond_wait ( in mutex_unlock wake:1 push wait:cond pop mutex_trylock "
+      "@pthread_cond_wait ( in mutex_unlock wake:1 push wait:cond pop mutex_trylock");
   check_limit(&until, CLOCK_REALTIME, true, false);
   thrd_t thread;
   EQUAL(thrd_create(&thread, NULL, NULL), thrd_error);
@@ -356,6 +367,8 @@ int main(void) {
       .cond_clockwait = libc_cond_clockwait,
       .cond_signal = libc_cond_signal,
       .cond_broadcast = libc_cond_broadcast,
+      .cleanup_push = libc_cleanup_push,
+      .cleanup_pop = libc_cleanup_pop,
       .spin_lock = libc_spin_lock,
       .spin_trylock = libc_spin_trylock,
       .spin_unlock = libc_spin_unlock,
