@@ -14,7 +14,8 @@
 enum { CALL_TEXT = 48, WHERE_TEXT = 160 };
 
 struct gathered {
-  int number; /* of the rank */
+  bool is_known; /* it has come */
+  int number;    /* of the rank */
   struct tm_activity activity;
   char call[CALL_TEXT];   /* "": none */
   char where[WHERE_TEXT]; /* "": not known */
@@ -23,6 +24,7 @@ struct gathered {
 static struct gathered *all; /* by number of the rank; NULL: none has come */
 
 static void pack(struct gathered *to, const struct tm_activity *activity, int number) {
+  to->is_known = true;
   to->number = number;
   to->activity = *activity;
   to->activity.frame = to->activity.site = NULL;
@@ -53,7 +55,7 @@ void tm_report_add(const void *gathered, size_t bytes) {
 }
 
 bool tm_gathered_read(struct tm_activity *activity, int number) {
-  if (all == NULL || all[number].number != number) return false;
+  if (all == NULL || !all[number].is_known) return false;
   struct gathered *from = &all[number];
   from->call[CALL_TEXT - 1] = from->where[WHERE_TEXT - 1] = '\0';
   *activity = from->activity;
