@@ -193,10 +193,10 @@ const char *mt_stack_usable(const struct mt_stack *stack, size_t *size) {
 
 /* ---- guards */
 
-static void print_once(const char *text) {
-  static bool said; /* [ilock: arena.ilock] */
-  if (!said) mt_message("%s", text);
-  said = true;
+/* Under the internal lock. */
+static void print_once(bool *said, const char *text) {
+  if (!*said) mt_message("%s", text);
+  *said = true;
 }
 
 static void put_canary(struct mt_stack *stack) {
@@ -216,23 +216,24 @@ static bool protect_large(const struct mt_stack *stack, size_t guard) {
 
 /* Under the internal lock. */
 static void protect(struct mt_stack *stack) {
+  static bool said_no_advice, said_few_mappings; /* [ilock: arena.ilock] */
   size_t guard = mt_stack_guard(mt_stack_size(stack), arena.page);
   /* madvise() writes an entry for each page of the area, and takes a page of entries for it */
   if (arena.kind == MT_GUARD_AUTO && guard > arena.page && protect_large(stack, guard)) return;
   if (arena.kind == MT_GUARD_AUTO || arena.kind == MT_GUARD_MADVISE) {
     if (arena.can_advise && os_guard_light(stack->low, guard) == 0) return;
     if (arena.kind == MT_GUARD_MADVISE)
-      print_once(
-          "MLTP_GUARD=madvise: this kernel has no MADV_GUARD_INSTALL (Linux 6.13): using "
-          "mprotect");
+      print_once(&said_no_advice,
+                 "MLTP_GUARD=madvise: this kernel has no MADV_GUARD_INSTALL (Linux 6.13): using "
+                 "mprotect");
     arena.kind = MT_GUARD_MPROTECT;
   }
   if (arena.kind == MT_GUARD_MPROTECT) {
     arena.mappings_left -= 2;
     if (arena.mappings_left > 0 && os_guard_mprotect(stack->low, guard) == 0) return;
-    print_once(
-        "stack guards: half of vm.max_map_count is used: further stacks have a canary, "
-        "checked when the thread ends, instead of a guard page (raise vm.max_map_count)");
+    print_once(&said_few_mappings,
+               "stack guards: half of vm.max_map_count is used: further stacks have a canary, "
+               "checked when the thread ends, instead of a guard page (raise vm.max_map_count)");
     arena.kind = MT_GUARD_CANARY;
   }
   put_canary(stack);
