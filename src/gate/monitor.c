@@ -151,7 +151,8 @@ static bool is_among(pid_t tid, const pid_t *tids, int count) {
 /* What the monitor does comes after a time, and no seed says when. */
 static void warn_of_replay(const char *why) {
   static bool warned;
-  if (gt_seeded && !warned) mt_message("%s: this run may not replay", why);
+  if (!gt_seeded || warned) return;
+  mt_message("%s: this run may not replay", why);
   warned = true;
 }
 

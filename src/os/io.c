@@ -19,7 +19,7 @@ static int bytes(ssize_t result, size_t *count, int saved) {
   return error;
 }
 
-/* Repeats a call while signals interrupt it. */
+/* Returns what a descriptor is that is no file. */
 static enum os_fd_kind kind_of(int fd, const struct stat *status) {
   int protocol = 0;
   socklen_t length = sizeof protocol;

@@ -278,6 +278,8 @@ static void others_run_besides(void) {
 static void a_run_that_may_not_replay_says_so_once(void) {
   struct stall stall = {0};
   begin(1, true);
+  let_others_run(&gt_me, &stall, seen.now);
+  EQUAL(seen.messages, 0); /* it replays nothing */
   gt_seeded = true;
   let_others_run(&gt_me, &stall, seen.now);
   int said = seen.messages;
