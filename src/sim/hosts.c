@@ -11,6 +11,8 @@
  * another VP before the old one is parked: it waits for the old one's `parking`.
  */
 #include <errno.h>
+#include <stdalign.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "core/internal/direct_switch.h"
@@ -34,7 +36,32 @@ struct sim_thread *sm_self_by_host(const char *call) {
   return host->top;
 }
 
+/* ---- memory of calls */
+
+struct sim_block {
+  alignas(max_align_t) struct sim_block *older;
+};
+
+void *sm_block_new(const struct sim_thread *self, size_t size, const char *what) {
+  struct sim_block *block = malloc(sizeof *block + size);
+  if (block == NULL) sm_no_memory(what);
+  block->older = self->host->blocks;
+  self->host->blocks = block;
+  return block + 1;
+}
+
+static void free_block(struct sim_host *host) {
+  struct sim_block *block = host->blocks;
+  host->blocks = block->older;
+  free(block);
+}
+
+void sm_block_free(const struct sim_thread *self) { free_block(self->host); }
+
+/* ---- unwinding */
+
 static void unwound(struct sim_host *host) {
+  while (host->blocks != NULL) free_block(host); /* its pile is gone, and nobody names it */
   host->top = NULL;
   host->killed = false;
   sm_do(SM_UNWOUND, host->last.scope);

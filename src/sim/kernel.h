@@ -47,6 +47,10 @@ void sm_host_kill(struct sim_host *host);
 /** Lists a host among those of a scope, and no longer among those of another; NULL: none. */
 void sm_host_list(struct sim_host *host, struct sim_scope *scope);
 
+/** Allocates memory for a call of the running thread. A trap that ends the call frees it. */
+void *sm_block_new(const struct sim_thread *self, size_t size, const char *what);
+/** Frees the newest that the thread's host has. */
+void sm_block_free(const struct sim_thread *self);
 void sm_host_pool(struct sim_host *host);
 void sm_host_free(struct sim_host *host);
 

@@ -2,8 +2,6 @@
 /*
  * Children. They live in an array of their parent, which waits until all have ended.
  */
-#include <stdlib.h>
-
 #include "sim/effects.h"
 
 enum { CHILDREN_ON_STACK = 16 };
@@ -41,8 +39,9 @@ void mltp_sim_par(const mltp_sim_child_t *children, size_t count) {
     run_few(self, children, count);
     return;
   }
-  struct sim_thread *threads = malloc(count * sizeof *threads); /* lost if a trap ends it */
-  if (threads == NULL) sm_no_memory("the children of mltp_sim_par()");
-  run_all(self, threads, children, count);
-  free(threads);
+  static const char what[] = "the children of mltp_sim_par()";
+  size_t size;
+  if (__builtin_mul_overflow(count, sizeof(struct sim_thread), &size)) sm_no_memory(what);
+  run_all(self, sm_block_new(self, size, what), children, count);
+  sm_block_free(self);
 }

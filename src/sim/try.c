@@ -8,8 +8,6 @@
  * A trap costs as much as it ends: the scopes within a scope follow it in the list of all scopes,
  * and each scope has a list of its hosts.
  */
-#include <stdlib.h>
-
 #include "sim/effects.h"
 
 enum { WATCHES_ON_STACK = 8 };
@@ -230,8 +228,7 @@ size_t mltp_sim_try(const mltp_sim_child_t *body, const mltp_sim_handler_t *hand
   struct sim_thread *self = sm_self("mltp_sim_try");
   struct mltp_sim_watch few[WATCHES_ON_STACK], *watches = few;
   if (count > WATCHES_ON_STACK)
-    watches = calloc(count, sizeof *watches); /* lost if a trap ends it */
-  if (watches == NULL) sm_no_memory("a try block");
+    watches = sm_block_new(self, count * sizeof *watches, "a try block");
   struct sim_scope scope = {.outer = self->scope,
                             .owner = self,
                             .handlers = handlers,
@@ -240,7 +237,7 @@ size_t mltp_sim_try(const mltp_sim_child_t *body, const mltp_sim_handler_t *hand
                             .depth = self->scope != NULL ? self->scope->depth + 1 : 0,
                             .fired = SM_NOT_FIRED};
   size_t fired = run_body(self, &scope, body);
-  if (watches != few) free(watches);
+  if (watches != few) sm_block_free(self);
   if (fired == SM_NOT_FIRED) return count;
   handlers[fired].body(handlers[fired].arg);
   return fired;

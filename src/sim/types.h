@@ -89,8 +89,9 @@ struct sim_host {
   const char *stack_middle; /**< children run on it only above this address */
   uint32_t parking; /**< internal lock: held while others may want to resume it and it is not parked
                        yet */
-  uint32_t *starter;    /**< whose `parking` it waits out when it starts */
-  struct sm_step *step; /**< in a round: its own */
+  uint32_t *starter;        /**< whose `parking` it waits out when it starts */
+  struct sm_step *step;     /**< in a round: its own */
+  struct sim_block *blocks; /**< memory of calls on its pile, the newest first */
   jmp_buf base;
 };
 

@@ -259,23 +259,9 @@ static void run_sleepers(void (*model)(void *), mltp_sim_time_t odd_until, bool 
   mltp_sim_set_vps(1);
 }
 
-/* In groups: of more children a trap would lose the memory. */
-enum { GROUP = 15, GROUPS = SLEEPERS / 2 / GROUP };
-
-static void some_odd_ones_sleep(void *arg) {
-  mltp_sim_child_t children[GROUP];
-  int first = 1 + 2 * GROUP * (int)(intptr_t)arg;
-  for (int i = 0; i < GROUP; i++)
-    children[i] = (mltp_sim_child_t){sleep_often, &due[first + 2 * i], NULL};
-  mltp_sim_par(children, GROUP);
-}
-
 static void odd_ones_sleep(void *arg) {
-  mltp_sim_child_t groups[GROUPS];
   (void)arg;
-  for (int i = 0; i < GROUPS; i++)
-    groups[i] = (mltp_sim_child_t){some_odd_ones_sleep, (void *)(intptr_t)i, NULL};
-  mltp_sim_par(groups, GROUPS);
+  put_to_bed(1, 2);
 }
 
 static void even_ones_sleep(void *arg) {
