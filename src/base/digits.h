@@ -3,6 +3,7 @@
 #ifndef MT_BASE_DIGITS_H
 #define MT_BASE_DIGITS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,13 @@ static inline const char *mt_digits(const char *text, uint64_t most, uint64_t *n
     *number = *number * 10 + digit;
   }
   return at != text ? at : NULL;
+}
+
+/** The same for a text that is a number and nothing else. @return whether it is one from `least` to
+ * `most`. */
+static inline bool mt_is_number(const char *text, uint64_t least, uint64_t most, uint64_t *number) {
+  const char *end = mt_digits(text, most, number);
+  return end != NULL && *end == '\0' && *number >= least;
 }
 
 #endif

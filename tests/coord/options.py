@@ -92,7 +92,18 @@ def program(words):
         assert done.returncode == 0 or b"MLTP_COORDINATOR" in done.stderr, done
 
 
+def numbers():
+    """A number is digits alone. With a space or a sign it would be another word's, or a typing error."""
+    for words in ([MLTPD, "--cpus="], [MLTPD, "--per-user="], [MLTP, "jobs", "--jobs="], [MLTP, "top", "--count="],
+                  [MLTP, "explore", "--runs="], [MLTP, "dump", "--", ""]):
+        for number in (" 2", "+2", "2 ", "", "0"):
+            done = ended([*words[:-1], words[-1] + number, "/bin/true"][:-1 if "dump" in words else None], "/")
+            judge(done, (2, 64))
+            assert f"'{number}'" in done.stderr.decode() or f"{words[-1][:-1]} {number}" in done.stderr.decode(), done
+
+
 if __name__ == "__main__":
+    numbers()
     for test in (daemon, tool, program):
         test()
         print(f"{test.__name__}: {COUNT} examples", flush=True)

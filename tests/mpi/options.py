@@ -218,7 +218,7 @@ class Options(unittest.TestCase):
         for option, least, most in (("-n", 1, 1000000), ("--wait=spin:", 1, 1000000), ("--vps=", 1, 1024), ("--seed=", 1, 2**63 - 1),
                                     ("--stack=", 1, 1 << 20), ("--timeout=", 1, 1 << 30), ("--spare=", 0, 1000000),
                                     ("--communicators=", 2, 2**31 - 1)):
-            for number in (least - 1, most + 1, "x", "", f"{least}s", 2**64 + least):
+            for number in (least - 1, most + 1, "x", "", f"{least}s", f" {most}", f"+{most}", 2**64 + least):
                 with self.subTest(f"{option}{number}"):
                     result = subprocess.run([TMPIRUN, f"{option}{number}", PROGRAM], capture_output=True, text=True, check=False)
                     if (option, number) == ("-n", ""):

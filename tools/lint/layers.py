@@ -71,7 +71,7 @@ ARROWS = {
     "systemc": ["arch", "os", "instrument/sanitizer.h"],
     # MPI is built on the public interface; of the inside it has the internal API. Its loader knows
     # the processor's relocations and makes system calls of its own.
-    "tmpi": ["policy", "arch/prefetch.h", "arch/program.h", "base/atomic.h", "core/internal", "os/map.h", "os/os.h", "os/pthreads.h"],
+    "tmpi": ["policy", "arch/prefetch.h", "arch/program.h", "base/atomic.h", "base/digits.h", "core/internal", "os/map.h", "os/os.h", "os/pthreads.h"],
     # Simulation is built on the public interface; of the inside it has the internal API. It switches
     # threads in place.
     "sim": ["arch", "base/atomic.h", "core/internal"],

@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digits.h"
 #include "preload.h"
 
 enum { JOBS_MAX = 64, DEPTH_MAX = 32, ONCE_MAX = 10 /* failures that are not repeated */ };
@@ -293,9 +294,8 @@ static int explore(const struct settings *s) {
 
 static uint64_t number(struct argp_state *state, const char *what, const char *text, uint64_t least,
                        uint64_t most) {
-  char *end;
-  unsigned long long value = strtoull(text, &end, 10);
-  if (*text < '0' || *text > '9' || *end != '\0' || value < least || value > most)
+  uint64_t value;
+  if (!mt_is_number(text, least, most, &value))
     argp_error(state, "cannot use %s '%s': a number from %" PRIu64 " to %" PRIu64 " is needed",
                what, text, least, most);
   return value;

@@ -22,6 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/digits.h"
 #include "coord/client.h"
 #include "message.h"
 #include "os/os.h"
@@ -144,9 +145,8 @@ static int start_and_serve(void) {
 /* ---- the command */
 
 static void parse_most(const char *text, struct argp_state *state) {
-  char *end;
-  long value = strtol(text, &end, 10);
-  if (end == text || *end != '\0' || value < 1 || value > MOST_JOBS)
+  uint64_t value;
+  if (!mt_is_number(text, 1, MOST_JOBS, &value))
     argp_error(state, "--jobs %s: not a whole number within 1..%d", text, MOST_JOBS);
   jobs.most = (unsigned)value;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/digits.h"
 #include "dump.h"
 #include "explore.h"
 #include "message.h"
@@ -85,9 +86,8 @@ struct dump_request {
 };
 
 static pid_t number_of(const char *text, struct argp_state *state) {
-  char *end;
-  long pid = strtol(text, &end, 10);
-  if (end == text || *end != '\0' || pid <= 0 || pid != (pid_t)pid)
+  uint64_t pid;
+  if (!mt_is_number(text, 1, INT32_MAX, &pid))
     argp_error(state, "cannot dump '%s': not the number of a process (see ps(1))", text);
   return (pid_t)pid;
 }

@@ -12,13 +12,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/digits.h"
 #include "message.h"
 #include "programs.h"
 
 struct request {
   const char *where;
   bool is_top;
-  long delay_ms, rounds; /* rounds 0: until it is stopped */
+  long delay_ms;
+  uint64_t rounds; /* 0: until it is stopped */
 };
 
 /* ---- printing */
@@ -77,13 +79,11 @@ static long milliseconds(const char *text, struct argp_state *state) {
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
   struct request *r = state->input;
-  char *end;
   switch (key) {
     case 's': r->where = arg; return 0;
     case 'd': r->delay_ms = milliseconds(arg, state); return 0;
     case 'n':
-      r->rounds = strtol(arg, &end, 10);
-      if (end == arg || *end != '\0' || r->rounds < 1)
+      if (!mt_is_number(arg, 1, INT64_MAX, &r->rounds))
         argp_error(state, "--count %s: not a whole number from 1 on", arg);
       return 0;
     case ARGP_KEY_ARG:
@@ -165,7 +165,7 @@ static int show_rounds(const struct request *r, bool keys) {
   struct programs programs, before = {0};
   double last = 0;
   int status = 0;
-  for (long round = 1; !stopped && status == 0; round++) {
+  for (uint64_t round = 1; !stopped && status == 0; round++) {
     status = programs_read(r->where, &programs);
     double now = seconds_now();
     if (status != 0) break;

@@ -2,6 +2,7 @@
 /* mltpd: shares the CPUs of a machine between programs. daemon.h has the parts. */
 #include <argp.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <mltp/base.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -17,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/digits.h"
 #include "coord/place.h"
 #include "daemon.h"
 #include "os/os.h"
@@ -67,12 +69,10 @@ static const struct argp_option argp_options[] = {
 };
 
 static uint32_t parse_number(struct argp_state *state, const char *option, const char *text,
-                             long most) {
-  char *end;
-  errno = 0;
-  long number = strtol(text, &end, 10);
-  if (errno != 0 || end == text || *end != '\0' || number < 1 || number > most)
-    argp_error(state, "--%s %s: not a whole number within 1..%ld", option, text, most);
+                             uint32_t most) {
+  uint64_t number;
+  if (!mt_is_number(text, 1, most, &number))
+    argp_error(state, "--%s %s: not a whole number within 1..%" PRIu32, option, text, most);
   return (uint32_t)number;
 }
 

@@ -2,11 +2,11 @@
 /* See parts.h. */
 #include "tmpi/run/parts.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digits.h"
 #include "tmpi/run/foreign_options.h"
 
 int tm_parts_cut(int argc, char **argv) {
@@ -40,10 +40,8 @@ int tm_parts_of(const struct tm_parts *parts, int rank) {
 
 /* @return the number, 0 after a message. */
 static int ranks_of(const char *word, int most) {
-  char *end;
-  errno = 0;
-  long value = strtol(word, &end, 10);
-  if (errno == 0 && end != word && *end == '\0' && value >= 1 && value <= most) return (int)value;
+  uint64_t value;
+  if (mt_is_number(word, 1, (unsigned)most, &value)) return (int)value;
   fprintf(stderr, "tmpirun: -n: '%s' is no number from 1 to %d (tmpirun --help)\n", word, most);
   return 0;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/digits.h"
 #include "core/internal/process.h"
 #include "os/map.h"
 #include "os/os.h"
@@ -114,12 +115,10 @@ static const struct argp_option options[] = {
 
 static long number(struct argp_state *state, const char *name, const char *text, long least,
                    long most) {
-  char *end;
-  errno = 0;
-  long value = strtol(text, &end, 10);
-  if (errno != 0 || *end != '\0' || end == text || value < least || value > most)
+  uint64_t value;
+  if (!mt_is_number(text, (uint64_t)least, (uint64_t)most, &value))
     argp_error(state, "%s: '%s' is no number from %ld to %ld", name, text, least, most);
-  return value;
+  return (long)value;
 }
 
 /* libmltp reads its options from the environment. */
