@@ -322,8 +322,21 @@ static const struct {
     {"probes", probes},
 };
 
+/* ---- Without MPI_Init(): nobody sends. */
+static void wait_in_a_session(void) {
+  MPI_Session session;
+  MPI_Group group;
+  MPI_Comm comm;
+  MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+  MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+  MPI_Comm_create_from_group(group, "causes", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+  MPI_Comm_rank(comm, &rank);
+  MPI_Recv(&value, 1, MPI_INT, 1 - rank, 0, comm, MPI_STATUS_IGNORE);
+}
+
 int main(int argc, char **argv) {
   int provided;
+  if (argc > 1 && strcmp(argv[1], "session") == 0) wait_in_a_session();
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);

@@ -38,6 +38,8 @@ MISTAKES = {
                                    "why: rank 1 has not called MPI_Win_fence on the table"]),
     "lonely-sync": (4, DEADLOCK, [f"ranks 0-1, 3 wait in MPI_File_sync on a file, {AT}",
                                   "why: rank 2 has not called MPI_File_sync on a file"]),
+    "session": (2, DEADLOCK, [f"rank 0 waits in MPI_Recv: no message has come from rank 1, tag 0, 4 bytes, on .*, {AT}",
+                              "why: ranks 0 -> 1 -> 0 wait for each other in a circle: all receive first"]),
     "exits": (4, DEADLOCK, [f"why: rank 2 has not called MPI_Barrier {WORLD}, and has ended"]),
     "exits-with-status": (4, 3, ["rank 1 .*status 3"]),
     "crashes": (8, -signal.SIGSEGV, ["rank 7 crashed: SIGSEGV at address ", r"#0  causes\.c:\d+ \(store\)"]),

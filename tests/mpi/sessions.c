@@ -204,7 +204,7 @@ int main(void) {
   MPI_Group world, self, all;
   MPI_Comm comm, copy, alone;
   MPI_Info info;
-  int flag, size, sum, one = 1;
+  int flag, size, sum, level, one = 1;
   errors();
   errors_of_makers();
   MPI_Info_create(&info);
@@ -225,6 +225,8 @@ int main(void) {
   MPI_Comm_dup(comm, &copy);
   buffers(session, copy); /* of the same session */
   MPI_Group_union(self, world, &all);
+  MPI_Query_thread(&level);
+  CHECK(level == MPI_THREAD_MULTIPLE);
   MPI_Comm_create_from_group(self, "alone", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &alone);
   MPI_Comm_size(alone, &flag);
   CHECK(flag == 1);

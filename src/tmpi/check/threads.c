@@ -99,7 +99,7 @@ void tm_threads_begin(struct tm_seen *seen) {
   const struct tm_rank *rank = tm_rank_self();
   const void *main = mt_load_relaxed(&rank->thread); /* relaxed: set before others were made */
   bool is_main = main == mltp_self();
-  /* without a main thread there are sessions only, which have levels of their own */
+  /* without a main thread there is neither MPI_Init() nor a session */
   if (main == NULL || may_always[seen->call] || (!is_main && !mti_is_foreign())) return;
   struct caller *caller = &callers[seen->rank];
   struct tm_seen other;

@@ -49,6 +49,7 @@ int tm_job_start(int size, int most, int first, int local) {
   tm_job.vp_count = mltp_vp() >= 0 ? mltp_vps_active() : 0;
   for (int i = 0; i < size; i++) {
     ranks[i].number = all->ranks[i] = i;
+    ranks[i].thread_level = MPI_THREAD_MULTIPLE;
     if (tm_rank_is_here(i)) ranks[i].box.home = tm_rank_home(i);
   }
   tm_job.past_mailboxes = local < size;

@@ -45,6 +45,7 @@ void tm_world_add(struct tm_world *world, const int *part) {
   for (int i = 0; i < size; i++) {
     struct tm_rank *rank = &tm_job.ranks[world->first + i];
     rank->number = world->group->ranks[i] = world->first + i;
+    rank->thread_level = MPI_THREAD_MULTIPLE;
     rank->box.home = tm_rank_home(rank->number);
     rank->part = part[i];
   }

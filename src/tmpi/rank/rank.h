@@ -100,7 +100,7 @@ struct tm_rank {
   uint32_t sessions;     /* [atomic] sessions that have begun and not ended; relaxed */
   uint32_t attention;    /* [atomic] what the rank sees to when it parks: tasks that call functions
                             of the program (user_code.h), and TM_DEFERRED (match/deferred.h) */
-  const void *thread;    /* [atomic] that called MPI_Init(); relaxed: a hint to others */
+  const void *thread;    /* [atomic] that called MPI_Init(), or a first session; relaxed: a hint */
   struct tm_comm *world; /* [rank] */
   uint64_t parks;        /* [rank] times it has waited without a processor */
   const char *call;      /* [atomic] it waits in; NULL: in none. relaxed: for reports, as: */
@@ -118,7 +118,7 @@ struct tm_rank {
   struct tm_comm *comms; /* [lock:comms_ilock] all it has, for reports and checks */
   uint32_t comms_ilock;
   uint32_t comm_count;      /* [lock:comms_ilock] */
-  int thread_level;         /* [rank] */
+  int thread_level;         /* [rank] before MPI_Init(): MPI_THREAD_MULTIPLE, as of a session */
   uint32_t tools;           /* [atomic] calls of MPI_T_init_thread() not undone; relaxed */
   int part;                 /* [const] its number on tmpirun's command line: MPI_APPNUM */
   uint64_t unstarted;       /* [atomic] tm_unstarted_word(); relaxed: for reports */

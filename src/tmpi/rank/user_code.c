@@ -56,7 +56,7 @@ bool tm_user_code_lend_slow(struct tm_rank *rank) {
 }
 
 bool tm_user_code_needs_token(const struct tm_rank *rank) {
-  const void *main = mt_load_relaxed(&rank->thread); /* NULL: sessions only, threads as it likes */
+  const void *main = mt_load_relaxed(&rank->thread); /* NULL: the last session has ended */
   return main != NULL && main != mltp_self() && rank->thread_level < MPI_THREAD_SERIALIZED;
 }
 

@@ -2,8 +2,9 @@
 /*
  * Sessions: their life.
  *
- * Relaxed: sessions are counted.
+ * Relaxed: sessions are counted; what a rank's thread is, which only reports read elsewhere.
  */
+#include <mltp/mltp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,6 +54,8 @@ int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *res
   }
   tm_errhandler_hold(handler);
   *session = (struct tm_session){TM_SESSION_MAGIC, 1, handler, own, NULL};
+  const void *none = NULL; /* MPI_Init() stores its own thread, whatever is there */
+  mt_cas_relaxed(&rank->thread, &none, mltp_self());
   mt_add_relaxed(&rank->sessions, 1);
   *result = (MPI_Session)session;
   return MPI_SUCCESS;
@@ -63,7 +66,10 @@ int PMPI_Session_finalize(MPI_Session *handle) {
   struct tm_session *session;
   int error = tm_get_session("MPI_Session_finalize", *handle, &session);
   if (error != MPI_SUCCESS) return error;
-  mt_add_relaxed(&tm_rank_self()->sessions, (uint32_t)-1);
+  struct tm_rank *rank = tm_rank_self();
+  bool last = mt_add_relaxed(&rank->sessions, (uint32_t)-1) == 1;
+  if (last && mt_load_relaxed(&rank->stage) == TM_BEFORE_INIT)
+    mt_store_relaxed(&rank->thread, NULL); /* it may end */
   session->magic = 0;
   tm_session_release(session);
   *handle = MPI_SESSION_NULL;
