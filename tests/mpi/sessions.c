@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* MPI without MPI_Init(): sessions, communicators made from groups, buffers of their own. */
+#include <limits.h>
 #include <string.h>
 
 #include "check.h"
@@ -173,6 +174,18 @@ static void buffers(MPI_Session session, MPI_Comm comm) {
   CHECK(wide == ROOM);
 }
 
+/* Of what MPI_COMM_WORLD tells, the greatest tag alone. */
+static void attributes(MPI_Comm comm) {
+  static const int keys[] = {MPI_TAG_UB,          MPI_IO,     MPI_HOST,
+                             MPI_WTIME_IS_GLOBAL, MPI_APPNUM, MPI_UNIVERSE_SIZE,
+                             MPI_LASTUSEDCODE};
+  for (int i = 0; i < 7; i++) {
+    int *value = NULL, flag = -1;
+    MPI_Comm_get_attr(comm, keys[i], &value, &flag);
+    CHECK(flag == (i == 0) && (flag ? *value == INT_MAX : value == NULL));
+  }
+}
+
 /* Even and odd ranks, and the two together. */
 static void sides(MPI_Group world) {
   MPI_Group own, other;
@@ -212,6 +225,8 @@ int main(void) {
   MPI_Session_init(info, MPI_ERRORS_ARE_FATAL, &session);
   MPI_Initialized(&flag);
   CHECK(!flag); /* tells of MPI_Init() only */
+  MPI_Query_thread(&level);
+  CHECK(level == MPI_THREAD_MULTIPLE);
   sets(session);
   MPI_Group_from_session_pset(session, "mpi://WORLD", &world);
   MPI_Group_from_session_pset(session, "mpi://self", &self);
@@ -224,9 +239,9 @@ int main(void) {
   flush_and_detach(comm);
   MPI_Comm_dup(comm, &copy);
   buffers(session, copy); /* of the same session */
+  attributes(comm);
+  attributes(copy);
   MPI_Group_union(self, world, &all);
-  MPI_Query_thread(&level);
-  CHECK(level == MPI_THREAD_MULTIPLE);
   MPI_Comm_create_from_group(self, "alone", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &alone);
   MPI_Comm_size(alone, &flag);
   CHECK(flag == 1);
