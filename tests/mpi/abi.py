@@ -82,6 +82,12 @@ class Abi(unittest.TestCase):
         wanted = set(read_table()[2])
         self.assertEqual(sorted(there), sorted(wanted | {"P" + name for name in wanted}))
 
+    def test_the_library_calls_its_own_functions(self):
+        """Another library of MPI that the process has loaded before may have functions of the same names."""
+        calls = subprocess.run(["readelf", "-rW", LIBRARY], capture_output=True, text=True, check=True).stdout
+        self.assertIn("JUMP_SLOT", calls)
+        self.assertEqual(re.findall(r"JUMP_SLOT.* (P?MPI_\w+|tm_\w+)", calls), [])
+
     def test_changes_are_found(self):
         """A number or a type of the header is changed at random, ten times: each change is a difference."""
         include = pathlib.Path(TMPICC).resolve().parent.parent / "include/tmpi"
