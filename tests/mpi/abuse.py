@@ -69,6 +69,7 @@ class Ends(unittest.TestCase):
     def test_crash_in_the_library_names_the_call(self):
         self.ends("bad-buffer", -11, "rank 1 crashed: SIGSEGV at address 0x8",
                   r"#\d+ +abuse\.c:\d+ \((bad_buffer|main)\)", "--check looks")
+        self.assertNotIn("--check looks", run(PROGRAM, "bad-buffer", options=("--check",)).stderr)
 
     def test_crash_whose_frames_cannot_be_printed(self):
         """Where no child may be made to read its lines, the message says how to find the line."""

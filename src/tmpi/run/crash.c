@@ -15,6 +15,7 @@
 #include "os/os.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/rank/rank.h"
+#include "tmpi/run/modules.h"
 #include "tmpi/run/output.h"
 #include "tmpi/run/process.h"
 
@@ -116,7 +117,7 @@ static void print_location(int rank, const void *context) {
                  name, name[0] != '\0' ? " " : "", offset, image->path, image->path, offset);
     os_write(2, text, length < (int)sizeof text ? (size_t)length : sizeof text - 1);
   }
-  if (called && image != NULL) os_write(2, hint, sizeof hint - 1);
+  if (called && image != NULL && !tm_checks_look()) os_write(2, hint, sizeof hint - 1);
 }
 
 /* @return whether an instruction of this thread has faulted; otherwise the signal was sent. */

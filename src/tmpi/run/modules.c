@@ -25,6 +25,7 @@ const void *tm_module(const char *name, const char *symbol) {
 }
 
 static const struct tm_check *checks; /* NULL: not wanted */
+static bool looks;                    /* --check, beside --report perhaps */
 
 bool tm_checks_load(void) {
   checks = tm_module("check", "tm_check");
@@ -50,11 +51,14 @@ static struct tm_library *list_libraries(size_t *count) {
 
 bool tm_checks_start(bool check, bool strict, bool report, const char *file) {
   struct tm_check_options options = {check, strict, report, file, list_libraries};
+  looks = check;
   if (checks == NULL || checks->start(&options)) return true;
   fprintf(stderr, "tmpirun: no memory for --check or --report of %d ranks (fewer ranks)\n",
           tm_job.size);
   return false;
 }
+
+bool tm_checks_look(void) { return looks; }
 
 const void *tm_checks_override(const char *name) {
   bool is_mpi = strncmp(name, "MPI_", 4) == 0 || strncmp(name, "PMPI_", 5) == 0;

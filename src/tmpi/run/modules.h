@@ -17,6 +17,8 @@ const void *tm_module(const char *name, const char *symbol);
  * message. */
 bool tm_checks_load(void);
 bool tm_checks_start(bool check, bool strict, bool report, const char *file);
+/** @return whether --check is on. */
+bool tm_checks_look(void);
 /** @return a wrapper that takes the place of a function of MPI; NULL: none. */
 const void *tm_checks_override(const char *name);
 /** The ranks of this node have ended, of several. @return what it has counted for --report, to be
