@@ -264,5 +264,8 @@ class Refused(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    # A shell without job control starts what is in the background so that it ignores two of them, and nohup the third.
+    for each in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        signal.signal(each, signal.default_int_handler if each == signal.SIGINT else signal.SIG_DFL)
     TMPIRUN, PROGRAM = sys.argv[1:3]
     unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
