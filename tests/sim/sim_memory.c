@@ -25,7 +25,11 @@ int __real_mltp_create(mltp_t **thread, const mltp_attr_t *attr, void *(*body)(v
 int __wrap_mltp_create(mltp_t **thread, const mltp_attr_t *attr, void *(*body)(void *), void *arg);
 
 /* One refusal is enough, and what counts lines of code needs memory when the process ends. */
-static bool is_refused(void) { return no_memory > 0 && no_memory-- > 0; }
+static bool is_refused(void) {
+  if (no_memory == 0) return false;
+  no_memory--;
+  return true;
+}
 
 /* Puts another block where one is, or none. */
 static void exchange(void *old, void *new) {

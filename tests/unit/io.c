@@ -271,11 +271,18 @@ static void *call_server(void *p0) {
   return NULL;
 }
 
+static int new_socket(int domain) {
+  int fd = socket(domain, SOCK_STREAM, 0);
+  if (fd >= 0) return fd;
+  perror("io.c: no socket");
+  exit(1);
+}
+
 static void listen_on_loopback(void) {
   socklen_t length = sizeof server.address;
   server.address = (struct sockaddr_in){.sin_family = AF_INET};
   server.address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  server.listener = socket(AF_INET, SOCK_STREAM, 0);
+  server.listener = new_socket(AF_INET);
   CHECK_EQUAL(bind(server.listener, (struct sockaddr *)&server.address, length), 0);
   CHECK_EQUAL(getsockname(server.listener, (struct sockaddr *)&server.address, &length), 0);
   CHECK_EQUAL(listen(server.listener, CLIENTS), 0);
@@ -334,7 +341,7 @@ static void mltp_io_connect_says_why_not(void) {
 static void mltp_io_connect_does_not_wait_for_a_full_queue(void) {
   enum { MOST = 64 };
   struct sockaddr_un address = {.sun_family = AF_UNIX};
-  int fds[MOST], count = 0, error = 0, listener = socket(AF_UNIX, SOCK_STREAM, 0);
+  int fds[MOST], count = 0, error = 0, listener = new_socket(AF_UNIX);
   snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "mltp-io-%d", getpid());
   CHECK_EQUAL(bind(listener, (struct sockaddr *)&address, sizeof address), 0);
   CHECK_EQUAL(listen(listener, 1), 0);
