@@ -272,7 +272,7 @@ static void ranks_in_words(void **state) {
 
 static void start(int size) {
   memset(all, 0, sizeof all);
-  tm_job = (struct tm_job){.size = size};
+  tm_job = (struct tm_job){.size = size, .first_size = size, .most = size};
   for (int i = 0; i < size; i++) all[i].state = TM_OUTSIDE;
 }
 
@@ -413,16 +413,21 @@ static void no_more_lines_than_can_be_read(void **state) {
   }
 }
 
-/* What two nodes tell: the ranks of each, with the texts that stand for its addresses. */
+/* What two nodes tell: the ranks of each, with the texts that stand for its addresses. The second
+ * one has a spawned rank. */
 static void ranks_of_other_nodes(void **state) {
   (void)state;
-  enum { LOCAL = 3 };
+  enum { LOCAL = 3, ALL = 2 * LOCAL + 1 };
+  static const char *const wheres[] = {"line 0", "line 3", "line 6"};
+  int spawned_on[] = {1};
   size_t bytes[2];
   void *sent_by[2];
   struct tm_activity got;
-  start(2 * LOCAL);
+  start(ALL);
   tm_job.local = LOCAL;
-  for (int i = 0; i < 2 * LOCAL; i++) {
+  tm_job.first_size = 2 * LOCAL;
+  tm_job.spawned_on = spawned_on;
+  for (int i = 0; i < ALL; i++) {
     all[i].what.number = 10 * i;
     all[i].call = i % 2 == 0 ? "MPI_Recv" : NULL;
     all[i].site = i % 3 == 0 ? (const char *)all + i : NULL;
@@ -431,17 +436,19 @@ static void ranks_of_other_nodes(void **state) {
   assert_false(tm_gathered_read(&got, 1));
   for (int node = 0; node < 2; node++) {
     tm_job.first = node * LOCAL;
+    tm_job.here = LOCAL + node;
     sent_by[node] = tm_report_gather(&bytes[node]);
     assert_non_null(sent_by[node]);
   }
-  assert_int_equal(bytes[0], bytes[1]);
-  assert_int_equal(bytes[0] % LOCAL, 0);
-  all[5].what.number = 0;                              /* later, which they do not tell */
-  tm_report_add(sent_by[1], bytes[1] / LOCAL * 2 + 1); /* of the last one there is one byte */
-  for (int i = 0; i < 2 * LOCAL; i++) assert_int_equal(tm_gathered_read(&got, i), i == 3 || i == 4);
+  size_t each = bytes[0] / LOCAL;
+  assert_int_equal(bytes[0], each * LOCAL);
+  assert_int_equal(bytes[1], each * (LOCAL + 1));
+  all[5].what.number = 0;                  /* later, which they do not tell */
+  tm_report_add(sent_by[1], 2 * each + 1); /* of the third one there is one byte */
+  for (int i = 0; i < ALL; i++) assert_int_equal(tm_gathered_read(&got, i), i == 3 || i == 4);
   tm_report_add(sent_by[1], bytes[1]);
   tm_report_add(sent_by[0], bytes[0]);
-  for (int i = 0; i < 2 * LOCAL; i++) {
+  for (int i = 0; i < ALL; i++) {
     assert_true(tm_gathered_read(&got, i));
     assert_int_equal(got.state, TM_OUTSIDE);
     assert_int_equal(got.what.number, 10 * i);
@@ -452,11 +459,11 @@ static void ranks_of_other_nodes(void **state) {
     else
       assert_null(got.call);
     if (i % 3 == 0)
-      assert_string_equal(got.where, i == 0 ? "line 0" : "line 3");
+      assert_string_equal(got.where, wheres[i / 3]);
     else
       assert_null(got.where);
   }
-  tm_job.size = 4; /* ranks that this job does not have are left out */
+  tm_job.most = 4; /* ranks that this job does not have are left out */
   tm_gathered_forget();
   assert_false(tm_gathered_read(&got, 1));
   tm_report_add(sent_by[1], bytes[1]);
@@ -476,7 +483,7 @@ static void a_deadlock_is_reported(void **state) {
   all[0] = waiting(TM_RECV);
   all[1].state = TM_ENDED;
   all[3].state = TM_OUTSIDE; /* no rank of the job */
-  tm_job.local = 3;
+  tm_job.local = tm_job.here = 3;
   void *sent_by = tm_report_gather(&bytes);
   tm_report_add(sent_by, bytes);
   free(sent_by);

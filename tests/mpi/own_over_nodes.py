@@ -30,7 +30,6 @@ LEFT_OUT = {
     "owners": "descriptors of ranks of one process",
     "ports": "has sockets of ranks of one node (nodes.py runs the rest)",
     "signals": "signals among ranks of one process",
-    "spawn": "MPI_Comm_spawn() is refused over nodes",
     "timers": "timers of ranks of one process",
     "window_edges": "is for three ranks",
     "window_errors": "has windows of memory that ranks of one node share"}

@@ -26,7 +26,8 @@ MESSAGES = r"""I?[bsr]?send|[BSR]send|Send|I?recv|Recv|I?sendrecv(_replace)?|Sen
 COLLECTIVES = r"""Barrier|Bcast|Reduce|Allreduce|(Allg|G)atherv?|Scatterv?|Alltoall[vw]?|(Exs|S)can|Reduce_scatter(_block)?
     |Neighbor_allgatherv?|Neighbor_alltoall[vw]?"""
 TOGETHER = rf"""Finalize|({COLLECTIVES})(_init)?|I(?i:{COLLECTIVES})
-    |Comm_(i?dup(_with_info)?|create|create_group|create_from_group|split|split_type|disconnect|accept|connect)
+    |Comm_(i?dup(_with_info)?|create|create_group|create_from_group|split|split_type|disconnect|accept|connect
+    |spawn|spawn_multiple)
     |Intercomm_(create|create_from_groups|merge)|Cart_(create|sub)|Graph_create|Dist_graph_create(_adjacent)?"""
 AVAILABLE = re.compile(f"({LOCAL}|{OBJECTS}|{MESSAGES}|{TOGETHER})(_c)?", re.X)
 

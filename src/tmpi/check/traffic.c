@@ -120,11 +120,11 @@ struct portion {
 static uint64_t far_paid, far_vain; /* waits of other nodes, as of struct waits */
 
 void *tm_traffic_gather(size_t *bytes) {
-  size_t most = (size_t)tm_job.local * ((size_t)tm_call_count + 1) + 1, n = 0;
+  size_t most = (size_t)tm_job.here * ((size_t)tm_call_count + 1) + 1, n = 0;
   struct portion *all = malloc(most * sizeof *all);
   mltp_await_counters_t spins = MLTP_AWAIT_COUNTERS_INIT;
   if (all == NULL) return NULL;
-  for (int rank = tm_job.first; rank < tm_job.first + tm_job.local; rank++) {
+  for (int rank = tm_job.first; rank < tm_job.size; rank = tm_rank_next_here(rank, tm_job.size)) {
     for (int c = 0; c < tm_call_count; c++)
       if (count_of(rank, c)->calls > 0) all[n++] = (struct portion){rank, c, *count_of(rank, c)};
     all[n++] = (struct portion){rank, PARKS, {.calls = tm_job.ranks[rank].parks}};
@@ -179,7 +179,7 @@ static void print_libraries(FILE *out) {
 
 static void print_heading(FILE *out) {
   fprintf(out, "tmpi: report of %d ranks", tm_job.size);
-  if (has_nodes()) fprintf(out, " on %d nodes", tm_job.first_size / tm_job.local);
+  if (has_nodes()) fprintf(out, " on %d nodes", tm_node_count());
   fprintf(out, "; seconds are those spent in the call, waiting included\n");
   fprintf(out, "%-28s %12s %12s %16s %12s %12s  of rank%s\n", "call", "calls", "messages", "bytes",
           "seconds", "most", has_nodes() ? "  node" : "");

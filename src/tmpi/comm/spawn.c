@@ -2,9 +2,10 @@
 /*
  * Spawning: the root asks tmpirun for more ranks (run/spawn.c), and tells the others of their group
  * what both sides' communicator is made of. The new ranks make theirs in MPI_Init(), so parents do
- * not wait for them.
+ * not wait for them. spawn.h has what several nodes do.
  */
 #include <limits.h>
+#include <mltp/mltp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "tmpi/coll/coll.h"
+#include "tmpi/comm/spawn.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/object/errhandler.h"
 #include "tmpi/object/info.h"
@@ -20,7 +22,9 @@
 /* What the root tells the others. */
 struct outcome {
   int error, ranks;
-  struct tm_world *world;
+  int first;              /* number in the job of the first new rank */
+  uint64_t context;       /* of the communicator with the new ranks */
+  struct tm_world *world; /* on the root's node */
 };
 
 /* ---- what info says of a command; others than these keys are hints that mean nothing here */
@@ -67,7 +71,8 @@ static int read_info(struct tm_comm *comm, const char *call, const struct tm_inf
   if (value_of(info, "file") != NULL)
     return tm_fail(comm, call, MPI_ERR_SPAWN,
                    "info 'file': no files of settings are read (set the keys themselves)");
-  if (host != NULL && !is_this_host(host))
+  command->host = host;
+  if (host != NULL && tm_far() == NULL && !is_this_host(host))
     return tm_fail(comm, call, MPI_ERR_SPAWN,
                    "info 'host': '%.60s' is another machine, and all ranks are on this one (leave "
                    "it out)",
@@ -108,9 +113,21 @@ static int check_command(struct tm_comm *comm, const char *call, const char *pro
   return MPI_SUCCESS;
 }
 
+/* @return false, and why, if no rank is started. */
+static bool start(const struct tm_spawner *spawner, struct tm_spawn *spawn, const char *call) {
+  static mltp_lock_t lock = MLTP_LOCK_INIT; /* one spawn at a time */
+  if (tm_far() != NULL) return tm_spawn_on_nodes(spawn, call);
+  mltp_lock(&lock);
+  spawn->first = tm_job.size;
+  bool good = spawner->prepare(spawn);
+  spawner->finish(spawn, good);
+  mltp_unlock(&lock);
+  return good;
+}
+
 static int ask(struct tm_comm *comm, const char *call, const struct tm_command *commands, int count,
                struct tm_errhandler *handler, struct outcome *outcome) {
-  tm_spawner *spawner = tm_job_spawner();
+  const struct tm_spawner *spawner = tm_job_spawner();
   if (spawner == NULL && tm_job.alone)
     return tm_fail(comm, call, MPI_ERR_SPAWN, "tmpirun starts ranks (run the program by it)");
   if (spawner == NULL)
@@ -120,17 +137,11 @@ static int ask(struct tm_comm *comm, const char *call, const struct tm_command *
   if (world == NULL) return tm_fail_code(comm, call, MPI_ERR_NO_MEM);
   world->handler = handler;
   struct tm_spawn spawn = {.commands = commands, .count = count, .world = world};
-  for (int i = 0; i < comm->size; i++) { /* the parents' references, before a child may end */
-    tm_group_hold(comm->group);
-    tm_group_hold(world->group);
-  }
-  if (spawner(&spawn)) {
+  if (start(spawner, &spawn, call)) {
+    outcome->first = world->first;
+    outcome->context = world->parent_context;
     outcome->world = world;
     return MPI_SUCCESS;
-  }
-  for (int i = 0; i < comm->size; i++) {
-    tm_group_release(comm->group);
-    tm_group_release(world->group);
   }
   tm_world_drop(world);
   return tm_fail(comm, call, MPI_ERR_SPAWN, "%s", spawn.why);
@@ -191,9 +202,23 @@ static int spawn_at_root(struct tm_comm *comm, const char *call, const struct gi
 
 /* ---- all parents */
 
-static int make_comm(struct tm_comm *parents, const char *call, const struct tm_world *world,
+/* @return the new ranks, with a reference for the caller. Parents on one node share the world's
+ * group, which stays. NULL: no memory. */
+static struct tm_group *children_of(const struct tm_comm *parents, const struct outcome *outcome) {
+  bool shares = !tm_comm_spans(parents);
+  struct tm_group *group = shares ? outcome->world->group : tm_group_new(outcome->ranks);
+  if (shares) tm_group_hold(group);
+  for (int i = 0; !shares && group != NULL && i < outcome->ranks; i++)
+    group->ranks[i] = outcome->first + i;
+  return group;
+}
+
+static int make_comm(struct tm_comm *parents, const char *call, const struct outcome *outcome,
                      MPI_Comm *result) {
-  struct tm_comm *comm = tm_comm_new(world->parent_context, parents->group, world->group);
+  struct tm_group *children = children_of(parents, outcome);
+  if (children == NULL) return tm_fail_code(parents, call, MPI_ERR_NO_MEM);
+  tm_group_hold(parents->group);
+  struct tm_comm *comm = tm_comm_new(outcome->context, parents->group, children);
   if (comm == NULL || !tm_comm_add_local(comm)) return tm_fail_code(parents, call, MPI_ERR_NO_MEM);
   tm_comm_inherit(comm, parents);
   *result = (MPI_Comm)comm;
@@ -203,7 +228,7 @@ static int make_comm(struct tm_comm *parents, const char *call, const struct tm_
 static int spawn(const char *call, MPI_Comm handle, int root, const struct given *given,
                  MPI_Comm *result, int *codes) {
   struct tm_comm *comm;
-  struct outcome outcome = {MPI_SUCCESS, 0, NULL};
+  struct outcome outcome = {.error = MPI_SUCCESS};
   int error = tm_get_comm(call, handle, &comm);
   if (error != MPI_SUCCESS) return error;
   if (result == NULL) return tm_no_place(call, "the communicator");
@@ -215,7 +240,7 @@ static int spawn(const char *call, MPI_Comm handle, int root, const struct given
   if (comm->rank == root) outcome.error = spawn_at_root(comm, call, given, &outcome);
   tm_bcast(&all, &outcome, sizeof outcome, tm_type_of(MPI_BYTE), root);
   for (int i = 0; codes != MPI_ERRCODES_IGNORE && i < outcome.ranks; i++) codes[i] = outcome.error;
-  if (outcome.error == MPI_SUCCESS) return make_comm(comm, call, outcome.world, result);
+  if (outcome.error == MPI_SUCCESS) return make_comm(comm, call, &outcome, result);
   return comm->rank == root ? outcome.error : tm_fail_code(comm, call, outcome.error);
 }
 

@@ -35,7 +35,10 @@ int tm_job_start(int size, int most, int first, int local) {
   /* not aligned_alloc(): fresh pages of the kernel's need no memset() */
   char *room = calloc(1, (size_t)most * sizeof(struct tm_rank) + TM_LINE);
   struct tm_group *all = tm_group_new(size);
-  if (room == NULL || all == NULL || !tm_worlds_start(local)) {
+  bool spawns_on_nodes = local < size && most > size;
+  int *spawned_on = spawns_on_nodes ? calloc((size_t)(most - size), sizeof *spawned_on) : NULL;
+  if (room == NULL || all == NULL || (spawns_on_nodes && spawned_on == NULL) ||
+      !tm_worlds_start(local)) {
     free(room); /* the job ends */
     return ENOMEM;
   }
@@ -46,6 +49,7 @@ int tm_job_start(int size, int most, int first, int local) {
   tm_job.most = tm_job.universe = most;
   tm_job.first = first;
   tm_job.local = tm_job.here = local;
+  tm_job.spawned_on = spawned_on;
   tm_job.vp_count = mltp_vp() >= 0 ? mltp_vps_active() : 0;
   for (int i = 0; i < size; i++) {
     ranks[i].number = all->ranks[i] = i;

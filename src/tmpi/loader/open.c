@@ -304,15 +304,23 @@ struct link_map *tm_open(struct tm_program *program, int rank, struct tm_image *
   return &image->maps[rank];
 }
 
-bool tm_open_add_ranks(struct tm_program *program, int first, int count, char why[TM_REFUSAL]) {
+bool tm_open_place_ranks(struct tm_program *program, int first, int count, int present,
+                         char why[TM_REFUSAL]) {
   mltp_lock(&lock);
   tm_refuse_into(why);
-  bool good = tm_program_fits(program, first + count, first) &&
+  /* a spawn that was given up may have mapped some of the slots, and others behind them */
+  program->mapped = first;
+  bool good = tm_program_fits(program, present + count, present) &&
               tm_program_place(program, first, count, false);
   tm_refuse_into(NULL);
-  for (int i = first; good && i < first + count; i++) tm_program_add_maps(program, i);
   mltp_unlock(&lock);
   return good;
+}
+
+void tm_open_list_rank(const struct tm_program *program, int rank) {
+  mltp_lock(&lock);
+  tm_program_add_maps(program, rank);
+  mltp_unlock(&lock);
 }
 
 /* ---- looking for symbols */

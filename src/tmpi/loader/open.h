@@ -48,9 +48,14 @@ void *tm_open_find_global(const struct tm_program *program, int rank, const stru
 void *tm_open_find_in(const struct tm_program *program, int rank, const struct tm_image *image,
                       const struct tm_wanted *wanted);
 
-/** Makes the copies of ranks that are added to the job, while no rank opens an object.
+/** Makes the copies of ranks that are to be added to the job, while no rank opens an object. If
+ * they are not added after all, others may get their numbers. present: how many ranks have copies.
  * @return false: why says what failed. */
-bool tm_open_add_ranks(struct tm_program *program, int first, int count, char why[TM_REFUSAL]);
+bool tm_open_place_ranks(struct tm_program *program, int first, int count, int present,
+                         char why[TM_REFUSAL]);
+
+/** The rank is added: lists its copies for debuggers. */
+void tm_open_list_rank(const struct tm_program *program, int rank);
 
 /** Runs the destructors of what a rank has opened, the last one first. */
 void tm_open_destruct(const struct tm_program *program, int rank);

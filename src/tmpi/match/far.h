@@ -45,6 +45,7 @@ enum tm_far_service {
   TM_FAR_CANCEL,      /**< far_cancel.c, at the receiver's node */
   TM_FAR_CANCELLED,   /**< far_cancel.c, at the sender's node */
   TM_FAR_REGISTRY,    /**< comm/registry.c */
+  TM_FAR_SPAWN,       /**< comm/spawn_nodes.c */
   TM_FAR_CHECK,       /**< check/summary.c, which is there with --check alone */
   TM_FAR_SERVICES
 };

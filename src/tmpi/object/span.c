@@ -35,7 +35,7 @@ int tm_span_index(const struct tm_span *span, const struct tm_group *group, int 
 
 /* Each node is noted at its first member. */
 struct tm_span *tm_span_new(const struct tm_group *group, int rank) {
-  size_t most = (size_t)(tm_job.first_size / tm_job.local);
+  size_t most = (size_t)tm_node_count();
   struct tm_span *span = malloc(sizeof *span + most * sizeof span->speakers[0]);
   if (span == NULL) return NULL;
   span->nodes = 0;

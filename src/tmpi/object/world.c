@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See world.h. */
+/*
+ * See world.h.
+ *
+ * Relaxed: the node of a rank, since its number is passed on after it is stored; the numbers of
+ * ranks, which the lock orders.
+ */
 #include "tmpi/object/world.h"
 
 #include <stdlib.h>
@@ -9,11 +14,6 @@
 #include "core/internal/locks.h"
 
 static struct tm_world *worlds; /* [lock:size_ilock] the newest one first */
-static tm_spawner *on_spawn;    /* [const] once ranks run */
-
-void tm_job_on_spawn(tm_spawner *spawner) { on_spawn = spawner; }
-
-tm_spawner *tm_job_spawner(void) { return on_spawn; }
 
 struct tm_world *tm_world_new(int size, struct tm_group *parents) {
   struct tm_world *world = calloc(1, sizeof *world);
@@ -38,6 +38,27 @@ void tm_world_drop(struct tm_world *world) {
   free(world);
 }
 
+void tm_ranks_place(int first, int count, const int *nodes) {
+  for (int i = 0; i < count; i++) {
+    tm_job.ranks[first + i].number = first + i;
+    mt_store_relaxed(&tm_job.spawned_on[first + i - tm_job.first_size], nodes[i]);
+  }
+}
+
+/* The lock is held. */
+static void add_ranks(int count) {
+  int here = tm_job.here, end = tm_job.size + count;
+  for (int i = tm_job.size; i < end; i++) here += tm_rank_is_here(i);
+  mt_store_relaxed(&tm_job.here, here);
+  mt_store_relaxed(&tm_job.size, end);
+}
+
+void tm_ranks_add(int count) {
+  mti_lock(&tm_job.size_ilock);
+  add_ranks(count);
+  mti_unlock(&tm_job.size_ilock);
+}
+
 void tm_world_add(struct tm_world *world, const int *part) {
   int size = world->group->size;
   mti_lock(&tm_job.size_ilock);
@@ -46,13 +67,12 @@ void tm_world_add(struct tm_world *world, const int *part) {
     struct tm_rank *rank = &tm_job.ranks[world->first + i];
     rank->number = world->group->ranks[i] = world->first + i;
     rank->thread_level = MPI_THREAD_MULTIPLE;
-    rank->box.home = tm_rank_home(rank->number);
+    if (tm_rank_is_here(rank->number)) rank->box.home = tm_rank_home(rank->number);
     rank->part = part[i];
   }
   world->next = worlds;
   worlds = world;
-  mt_store_relaxed(&tm_job.here, world->first + size); /* relaxed: the lock orders the ranks */
-  mt_store_relaxed(&tm_job.size, world->first + size); /* relaxed: as above */
+  add_ranks(size);
   mti_unlock(&tm_job.size_ilock);
 }
 

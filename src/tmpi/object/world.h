@@ -6,6 +6,9 @@
  * which reports and --label name them.
  *
  * A world stays until the process ends: its groups may be asked for as long as a rank lives.
+ *
+ * Of several nodes, each that has ranks of a world has the world, with groups of its own, and so
+ * does the node where it was spawned. All nodes know which node each rank is on.
  */
 #ifndef TM_OBJECT_WORLD_H
 #define TM_OBJECT_WORLD_H
@@ -35,6 +38,13 @@ void tm_world_drop(struct tm_world *world);
  * tm_job.size on there is room for its ranks. */
 TM_EXPORT void tm_world_add(struct tm_world *world, const int *part);
 
+/** Of several nodes: notes where the ranks that follow tm_job.size will be, by the numbers of their
+ * nodes. From then on messages reach them. */
+void tm_ranks_place(int first, int count, const int *nodes);
+
+/** Adds ranks to the job that are on other nodes, and whose world this node does not have. */
+void tm_ranks_add(int count);
+
 /** @return the world of a spawned rank; NULL: it began with the job. */
 TM_EXPORT struct tm_world *tm_world_of(int number);
 
@@ -55,6 +65,7 @@ struct tm_command {
   int ranks;
   const char *folder; /* to start in; NULL: tmpirun's */
   const char *path;   /* where to look for the program; NULL: as tmpirun does */
+  const char *host;   /* to start on; NULL: any. Of several nodes */
 };
 
 enum { TM_SPAWN_TEXT = 320 };
@@ -63,17 +74,30 @@ enum { TM_SPAWN_TEXT = 320 };
 struct tm_spawn {
   const struct tm_command *commands;
   int count;
+  int first; /* number of the first new rank: they follow tm_job.size */
   struct tm_world *world;
   char why[TM_SPAWN_TEXT]; /* what failed, and what to do */
 };
 
-typedef bool tm_spawner(struct tm_spawn *spawn);
+/** How tmpirun starts more ranks on this node: those of a world that tm_rank_is_here() names. One
+ * caller at a time. */
+struct tm_spawner {
+  /** Makes copies and threads, which wait. @return false, and why: finish() is still called. */
+  bool (*prepare)(struct tm_spawn *spawn);
+  /** Adds the world, and lets the threads run; not go: forgets all that prepare() has made. */
+  void (*finish)(struct tm_spawn *spawn, bool go);
+  /** @return the host of a node, of several. */
+  const char *(*host)(int node);
+};
 
-/** tmpirun can start more ranks: the spawner does, and adds their world. It returns false, and why,
- * if it has started none. */
-TM_EXPORT void tm_job_on_spawn(tm_spawner *spawner);
+/** tmpirun can start more ranks. @return false: no memory. */
+TM_EXPORT bool tm_job_on_spawn(const struct tm_spawner *spawner);
 
 /** @return the spawner; NULL: there is no tmpirun. */
-tm_spawner *tm_job_spawner(void);
+const struct tm_spawner *tm_job_spawner(void);
+
+/** comm/spawn_service.c: the ranks of this node have ended. @return whether no more are started
+ * here for ranks of other nodes; false: some have been. */
+TM_EXPORT bool tm_spawn_service_end(void);
 
 #endif

@@ -163,6 +163,8 @@ struct tm_job {
   bool full_reports;     /* [const] reports tell of each rank */
   int first, local;      /* [const] the ranks that this node began with: the first, how many */
   int here;              /* [atomic] ranks of this node so far, spawned ones too; as size */
+  int *spawned_on;       /* [const] by number of a spawned rank from first_size on: its node, which
+                            is [atomic] and relaxed: no number is known before it; NULL: one node */
   const struct tm_transport *far; /* [const] carries messages to other nodes; NULL: none */
 };
 
@@ -194,14 +196,32 @@ static inline const struct tm_transport *tm_far(void) { return MLTP_NODES ? tm_j
 
 /** @return whether a rank of the job is a thread of this process. */
 static inline bool tm_rank_is_here(int number) {
-  int here = mt_load_relaxed(&tm_job.here); /* relaxed: a known number is of a rank that is there */
-  return !MLTP_NODES || (number >= tm_job.first && number < tm_job.first + here);
+  if (!MLTP_NODES) return true;
+  if (mt_likely(number < tm_job.first_size))
+    return number >= tm_job.first && number < tm_job.first + tm_job.local;
+  if (tm_job.spawned_on == NULL) return true;
+  /* relaxed: it is stored before anyone knows the number */
+  int node = mt_load_relaxed(&tm_job.spawned_on[number - tm_job.first_size]);
+  return node == tm_job.first / tm_job.local;
 }
 
-/** @return the node of a rank: all begin with as many, and only a job of one node spawns more. */
+/** @return the node of a rank. */
 static inline int tm_rank_node(int number) {
-  return number < tm_job.first_size ? number / tm_job.local : 0;
+  if (mt_likely(number < tm_job.first_size)) return number / tm_job.local;
+  if (tm_job.spawned_on == NULL) return 0;
+  return mt_load_relaxed(&tm_job.spawned_on[number - tm_job.first_size]); /* relaxed: as above */
 }
+
+/** @return the number of the rank of this node that follows a rank; `size` or more: none below
+ * `size` does. The first one is tm_job.first. */
+static inline int tm_rank_next_here(int number, int size) {
+  do number++;
+  while (number < size && !tm_rank_is_here(number));
+  return number;
+}
+
+/** @return how many nodes the job has. */
+static inline int tm_node_count(void) { return tm_job.first_size / tm_job.local; }
 
 /** The calling thread belongs to a rank from now on. @return 0 or ENOMEM. */
 TM_EXPORT int tm_rank_enter(int number);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/internal/locks.h"
 #include "tmpi/report/activity.h"
 #include "tmpi/report/location.h"
 #include "tmpi/report/report.h"
@@ -33,23 +34,25 @@ static void pack(struct gathered *to, const struct tm_activity *activity, int nu
 }
 
 void *tm_report_gather(size_t *bytes) {
+  mti_lock(&tm_job.size_ilock); /* no rank is added while they are counted */
   struct tm_activity *activity = calloc((size_t)tm_job.size, sizeof *activity);
-  struct gathered *packed = calloc((size_t)tm_job.local, sizeof *packed);
+  struct gathered *packed = calloc((size_t)tm_job.here, sizeof *packed), *to = packed;
   *bytes = 0;
   if (activity != NULL && packed != NULL) {
     tm_activity_read_all(activity);
-    for (int i = 0; i < tm_job.local; i++)
-      pack(&packed[i], &activity[tm_job.first + i], tm_job.first + i);
-    *bytes = (size_t)tm_job.local * sizeof *packed;
+    for (int i = tm_job.first; i < tm_job.size; i = tm_rank_next_here(i, tm_job.size))
+      pack(to++, &activity[i], i);
+    *bytes = (size_t)tm_job.here * sizeof *packed;
   }
+  mti_unlock(&tm_job.size_ilock);
   free(activity);
   return packed;
 }
 
 void tm_report_add(const void *gathered, size_t bytes) {
-  if (all == NULL) all = calloc((size_t)tm_job.size, sizeof *all);
+  if (all == NULL) all = calloc((size_t)tm_job.most, sizeof *all);
   for (const struct gathered *at = gathered; all != NULL && bytes >= sizeof *at; at++) {
-    if (at->number >= 0 && at->number < tm_job.size) all[at->number] = *at;
+    if (at->number >= 0 && at->number < tm_job.most) all[at->number] = *at;
     bytes -= sizeof *at;
   }
 }

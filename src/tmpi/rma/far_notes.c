@@ -52,7 +52,7 @@ struct tm_win_notes {
 };
 
 struct tm_win_notes *tm_win_notes_new(void) {
-  int nodes = tm_job.first_size / tm_job.local;
+  int nodes = tm_node_count();
   struct tm_win_notes *notes = calloc(1, sizeof *notes + (size_t)nodes * sizeof notes->open[0]);
   if (notes == NULL) tm_panic("no memory for a window of %d nodes", nodes);
   mltp_lock_init(&notes->lock, MLTP_LOCK_STANDARD, "a window over nodes");

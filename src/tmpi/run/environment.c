@@ -114,11 +114,22 @@ size_t tm_environment_texts(const struct tm_process *process) {
   return process->number >= tm_job.first_size ? sizeof templates : own_texts;
 }
 
+/* @return how many ranks of a world are on this node, below a number. */
+static int count_here(const struct tm_world *world, int end) {
+  int here = 0;
+  for (int i = world->first; i < end; i++) here += tm_rank_is_here(i);
+  return here;
+}
+
 /* Of a rank that was spawned: its number and the size are those of its own world. */
 static void fill_spawned(const struct tm_world *world, int number, char **list, char *texts) {
+  int before = count_here(world, number);
+  int all = count_here(world, world->first + world->group->size);
   for (int i = 0; i < TM_LAUNCHER_VARIABLES; i++, texts += TM_LAUNCHER_TEXT) {
-    snprintf(texts, TM_LAUNCHER_TEXT, "%s=%d", launcher_variables[i].name,
-             launcher_variables[i].is_rank ? number - world->first : world->group->size);
+    const struct launcher_variable *variable = &launcher_variables[i];
+    int rank = variable->is_local ? before : number - world->first;
+    int ranks = variable->is_local ? all : world->group->size;
+    snprintf(texts, TM_LAUNCHER_TEXT, "%s=%d", variable->name, variable->is_rank ? rank : ranks);
     list[i] = texts;
   }
 }

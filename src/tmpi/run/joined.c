@@ -25,6 +25,7 @@ enum { SECONDS = 60, LEAVE_SECONDS = 10 };
 static const struct tm_nodes_module *module; /* [const] NULL: the job has one node */
 static uint32_t threads;         /* [const] kernel threads of PMIx, UCX and the module */
 static int size = 1, own_number; /* [const] of nodes; of this one */
+static struct tm_node *list;     /* [const] all nodes; NULL if there is one */
 static bool has_ended;           /* all nodes have */
 
 /* A launcher that learns that this process has failed may drop what is still in the pipe. */
@@ -122,6 +123,22 @@ static bool is_crowded(const struct tm_nodes *nodes) {
   return (cpus > 0 && here > cpus) || here > os_cpu_quota();
 }
 
+/* @return how many CPUs the nodes have; those of one machine may share them. */
+static int count_cpus(const struct tm_nodes *nodes) {
+  int cpus = 0;
+  for (int i = 0; i < nodes->size; i++) {
+    const struct tm_node *node = &nodes->list[i];
+    cpu_set_t own = node->cpus, others;
+    for (int k = 0; node->machine[0] != '\0' && k < i; k++) {
+      if (strcmp(nodes->list[k].machine, node->machine) != 0) continue;
+      CPU_AND(&others, &own, &nodes->list[k].cpus);
+      CPU_XOR(&own, &own, &others);
+    }
+    cpus += CPU_COUNT(&own);
+  }
+  return cpus;
+}
+
 /* While an idle VP searches, it keeps its CPU. Where nodes are crowded, the node that will bring
  * work needs that CPU. A wake-up then takes long, and VPs learn from that to search even longer. */
 static void search_briefly_where_crowded(const struct tm_nodes *nodes) {
@@ -147,6 +164,7 @@ static bool join(const struct tm_nodes *nodes, struct tm_joined *joined) {
   search_briefly_where_crowded(nodes);
   joined->local = nodes->list[0].ranks / nodes->size;
   joined->first = tm_node_first(nodes, nodes->list[0].ranks, nodes->own);
+  joined->cpus = count_cpus(nodes);
   size = nodes->size;
   own_number = nodes->own;
   return true;
@@ -165,7 +183,7 @@ static bool is_one_of_several(bool with_pmix, const char *why) {
 }
 
 bool tm_joined_start(const struct tm_asked *asked, struct tm_joined *joined) {
-  *joined = (struct tm_joined){0, asked->ranks};
+  *joined = (struct tm_joined){.local = asked->ranks};
   if (!is_launched())
     return !is_one_of_several(false,
                               "it offers no PMIx, as mpirun of Open MPI, prterun and "
@@ -195,7 +213,10 @@ bool tm_joined_start(const struct tm_asked *asked, struct tm_joined *joined) {
   if (!may_run) end_words();
   if (nodes.size == 1) module = NULL;
   threads = (uint32_t)(os_task_count() - before);
-  free(nodes.list);
+  if (may_run)
+    list = nodes.list;
+  else
+    free(nodes.list);
   return may_run;
 }
 
@@ -224,6 +245,8 @@ int tm_joined_nodes(int *own) {
   *own = own_number;
   return size;
 }
+
+const char *tm_joined_host(int node) { return list[node].host; }
 
 void tm_joined_send_counts(const void *data, size_t bytes) { module->send_counts(data, bytes); }
 

@@ -12,6 +12,7 @@
 /** The ranks of this node. */
 struct tm_joined {
   int first, local;
+  int cpus; /**< of all machines, as far as is known; 0: of this one alone */
 };
 
 /** What tmpirun was asked for, which has to be the same on all nodes. */
@@ -38,6 +39,9 @@ void tm_joined_late(void);
 
 /** @return the number of nodes; *own: the number of this one. */
 int tm_joined_nodes(int *own);
+
+/** @return the host of a node, of several. */
+const char *tm_joined_host(int node);
 
 /** The ranks of this node have ended, and it is not node 0: what it has counted. */
 void tm_joined_send_counts(const void *data, size_t bytes);

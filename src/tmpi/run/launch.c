@@ -13,6 +13,7 @@
 #include "core/internal/process.h"
 #include "os/os.h"
 #include "tmpi/loader/program.h"
+#include "tmpi/object/world.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/run/override.h"
 #include "tmpi/run/owners.h"
@@ -151,18 +152,17 @@ static bool start_rank(int number, const struct tm_parts *parts) {
 
 /* Says which ranks ended badly. @return the status of the first of them, or 0. */
 static int sum_up(void) {
-  int status = 0, unfinished = 0, first_unfinished = 0, failed = 0, first_failed = 0;
+  int status = 0, unfinished = 0, first_unfinished = 0, failed = 0, first_failed = -1;
   int here = mt_load_relaxed(&tm_job.here); /* relaxed: all have ended */
-  for (int i = tm_job.first + here - 1; i >= tm_job.first; i--) {
+  int size = mt_load_relaxed(&tm_job.size); /* relaxed: as above */
+  for (int i = tm_job.first; i < size; i = tm_rank_next_here(i, size)) {
     if (processes[i].status != 0) {
-      status = processes[i].status;
-      first_failed = i;
+      if (status == 0) status = processes[i].status;
+      if (first_failed < 0) first_failed = i;
       failed += !processes[i].aborted; /* a message told that */
     }
-    if (processes[i].not_finalized && !processes[i].aborted) {
+    if (processes[i].not_finalized && !processes[i].aborted && unfinished++ == 0)
       first_unfinished = i;
-      unfinished++;
-    }
   }
   if (unfinished > 0)
     fprintf(stderr,
@@ -229,7 +229,8 @@ int tm_launch(const struct tm_parts *parts) {
     if (i % 16 == 0) print_progress(started, &next);
   }
   tm_vps_placed();
-  tm_ends_wait();
+  do tm_ends_wait();
+  while (!tm_spawn_service_end()); /* ranks for a rank of another node may have come */
   tm_carry_apply(0);
   return sum_up();
 }

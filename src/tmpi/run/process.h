@@ -89,8 +89,9 @@ bool tm_process_create(int number, int argc, char **argv, void *(*function)(void
  * here; NULL: tmpirun's. */
 void tm_process_run(struct tm_process *process, char *folder) __attribute__((noreturn));
 
-/** spawn.c: from now on ranks of this program may spawn others. program: as the user named it. */
-void tm_spawn_start(const char *program);
+/** spawn.c: from now on ranks of this program may spawn others. program: as the user named it.
+ * @return false: no memory. */
+bool tm_spawn_start(const char *program);
 
 /** units.c. Before ranks start: what a rank writes in Fortran is printed when it ends the job. */
 void tm_units_start(void);

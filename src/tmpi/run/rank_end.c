@@ -104,7 +104,8 @@ static void run_all(struct tm_process *process, enum tm_end how) {
 int tm_report_failure(int rank) {
   const struct tm_process *process = tm_process_of(rank);
   int running = 0, here = mt_load_relaxed(&tm_job.here); /* relaxed: a snapshot */
-  for (int i = tm_job.first; i < tm_job.first + here; i++)
+  int size = mt_load_relaxed(&tm_job.size);              /* relaxed: as above */
+  for (int i = tm_job.first; i < size; i = tm_rank_next_here(i, size))
     running += mt_load_relaxed(&tm_process_of(i)->left) == 0; /* relaxed: a snapshot */
   if (process->status == 0 && !process->not_finalized && running == 0) return 0;
   char text[192]; /* no stream: a thread that continues no more may hold stderr */

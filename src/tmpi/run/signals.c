@@ -409,9 +409,9 @@ bool tm_signal_to_ranks(int signo, siginfo_t *info, void *context) {
   int owner = info->si_code == SI_TIMER ? tm_timer_rank(info->si_timerid) : TM_TIMER_UNKNOWN;
   if (owner == -1) return true; /* of a timer that is gone */
   if (owner >= 0) return tm_signal_to_rank(tm_process_of(owner), signo, info, context);
-  int here = mt_load_relaxed(&tm_job.here);  /* relaxed: a rank that begins has no handler yet */
-  bool taken = false, all_ignore = here > 0; /* before there are ranks none ignores it */
-  for (int i = tm_job.first; i < tm_job.first + here; i++) {
+  int size = mt_load_relaxed(&tm_job.size);  /* relaxed: a rank that begins has no handler yet */
+  bool taken = false, all_ignore = size > 0; /* before there are ranks none ignores it */
+  for (int i = tm_job.first; i < size; i = tm_rank_next_here(i, size)) {
     if (ignores(tm_process_of(i), signo)) continue;
     all_ignore = false;
     taken |= tm_signal_to_rank(tm_process_of(i), signo, info, context);

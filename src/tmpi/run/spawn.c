@@ -2,7 +2,8 @@
 /*
  * MPI_Comm_spawn(): more ranks of the program that runs, which may be named by a script for it. All
  * that may fail is done before the first of them runs, so either all ranks of a call are started or
- * none is: their threads wait at a gate.
+ * none is: their threads wait at a gate. Of several nodes, each does so for its own part, and looks
+ * at the commands that have ranks there (comm/spawn.h).
  *
  * A program that may spawn has slots for spare ranks from the start (loader/program.h), in address
  * space alone. Numbers are not used again, so the spare ranks bound all that are ever spawned.
@@ -24,14 +25,14 @@
 #include "core/internal/process.h"
 #include "tmpi/loader/open.h"
 #include "tmpi/object/world.h"
+#include "tmpi/run/joined.h"
 #include "tmpi/run/output.h"
 #include "tmpi/run/prefix.h"
 #include "tmpi/run/process.h"
 #include "tmpi/run/working_directory.h"
 #include "tmpi/run/wrapper.h"
 
-static mltp_lock_t lock = MLTP_LOCK_INIT; /* one spawn at a time */
-static struct stat own_file;              /* [const] what the user's name of the program leads to */
+static struct stat own_file; /* [const] what the user's name of the program leads to */
 
 /* Where the threads of a spawn wait. */
 struct gate {
@@ -142,20 +143,27 @@ static bool check_folder(struct tm_spawn *spawn, const struct tm_command *comman
                 strerror(error));
 }
 
+static int count_here(int first, int count) {
+  int here = 0;
+  for (int i = first; i < first + count; i++) here += tm_rank_is_here(i);
+  return here;
+}
+
 static bool check(struct tm_spawn *spawn) {
-  int count = spawn->world->group->size, room = tm_job.most - tm_job.size;
-  for (int i = 0; i < spawn->count; i++)
-    if (!check_program(spawn, &spawn->commands[i]) || !check_folder(spawn, &spawn->commands[i]))
+  int count = spawn->world->group->size, room = tm_job.most - tm_job.size, first = spawn->first;
+  for (int i = 0; i < spawn->count; first += spawn->commands[i++].ranks)
+    if (count_here(first, spawn->commands[i].ranks) > 0 &&
+        (!check_program(spawn, &spawn->commands[i]) || !check_folder(spawn, &spawn->commands[i])))
       return false;
   if (count > room)
     return refuse(spawn, "%d ranks are too many: %d can be added to %d (tmpirun --spare)", count,
                   room, tm_job.size);
   size_t left = mti_stacks_left();
-  if ((size_t)count > left)
+  if ((size_t)count_here(spawn->first, count) > left)
     return refuse(spawn,
                   "no address space for %d stacks, only for %zu (fewer ranks, less --stack, or a "
                   "higher ulimit -v)",
-                  count, left);
+                  count_here(spawn->first, count), left);
   return true;
 }
 
@@ -207,14 +215,15 @@ static bool create(int number, const char *folder, char **argv, int count, struc
   return false;
 }
 
-/* Makes the threads of one command, each at the gate. @return false: of some only. */
+/* Makes the threads of one command that are here, each at the gate. @return false: of some only. */
 static bool create_ranks(const struct tm_command *command, int first, struct gate *gate) {
   struct started started;
   int count = 0, made = 0;
   find_started(&started, command);
   char **words = words_of(command, &started, &count);
   if (words != NULL)
-    while (made < command->ranks && create(first + made, command->folder, words, count, gate))
+    while (made < command->ranks && (!tm_rank_is_here(first + made) ||
+                                     create(first + made, command->folder, words, count, gate)))
       made++;
   free(words);
   drop_started(&started);
@@ -222,18 +231,22 @@ static bool create_ranks(const struct tm_command *command, int first, struct gat
 }
 
 /* The same of all commands. */
-static bool create_all(const struct tm_spawn *spawn, int first, struct gate *gate, int *part) {
+static bool create_all(const struct tm_spawn *spawn, struct gate *gate, int *part) {
   int made = 0;
   for (int c = 0; c < spawn->count; c++) {
-    if (!create_ranks(&spawn->commands[c], first + made, gate)) return false;
-    for (int i = 0; i < spawn->commands[c].ranks; i++) part[made++] = c;
+    int ranks = spawn->commands[c].ranks, first = spawn->first + made;
+    if (count_here(first, ranks) > 0 && !create_ranks(&spawn->commands[c], first, gate))
+      return false;
+    for (int i = 0; i < ranks; i++) part[made++] = c;
   }
   return true;
 }
 
-static bool make_copies(struct tm_spawn *spawn, int first, int count) {
+/* Of ranks that follow one another. present: how many have their copies. */
+static bool make_copies_of(struct tm_spawn *spawn, int first, int count, int present) {
   char why[TM_REFUSAL] = "";
-  if (!tm_open_add_ranks(tm_the_program, first, count, why)) return refuse(spawn, "%.300s", why);
+  if (!tm_open_place_ranks(tm_the_program, first, count, present, why))
+    return refuse(spawn, "%.300s", why);
   for (int i = first; i < first + count; i++) {
     int error = tm_output_add(i);
     if (error != 0)
@@ -243,38 +256,64 @@ static bool make_copies(struct tm_spawn *spawn, int first, int count) {
   return true;
 }
 
-static bool start_all(struct tm_spawn *spawn, int first, int count) {
-  struct gate *gate = calloc(1, sizeof *gate);
-  int *part = calloc((size_t)count, sizeof *part);
-  bool good = gate != NULL && part != NULL;
-  if (good) {
+static bool make_copies(struct tm_spawn *spawn) {
+  int end = spawn->first + spawn->world->group->size, present = tm_job.here;
+  for (int at = spawn->first, count; at < end; at += count > 0 ? count : 1) {
+    for (count = 0; at + count < end && tm_rank_is_here(at + count);) count++;
+    if (count > 0 && !make_copies_of(spawn, at, count, present)) return false;
+    present += count;
+  }
+  return true;
+}
+
+static struct {
+  struct gate *gate;
+  int *part; /* number of each new rank's command */
+} current;   /* of the spawn that takes place; NULL: not made */
+
+static bool create_at_gate(struct tm_spawn *spawn) {
+  int count = spawn->world->group->size;
+  struct gate *gate = current.gate = calloc(1, sizeof *gate);
+  current.part = calloc((size_t)count, sizeof *current.part);
+  if (gate != NULL) {
     mltp_latch_init(&gate->opens, 1, "the other ranks that are spawned");
     gate->users = 1;
-    good = gate->go = create_all(spawn, first, gate, part);
   }
-  if (good) {
-    tm_ends_add(count);
-    tm_world_add(spawn->world, part);
-  }
-  free(part);
-  if (gate != NULL) {
-    mltp_latch_count_down(&gate->opens, 1);
-    leave(gate);
-  }
-  return good || refuse(spawn, "no memory for %d more ranks (fewer ranks, or less --stack)", count);
+  if (gate != NULL && current.part != NULL && create_all(spawn, gate, current.part)) return true;
+  return refuse(spawn, "no memory for %d more ranks (fewer ranks, or less --stack)",
+                count_here(spawn->first, count));
 }
 
-static bool spawn_ranks(struct tm_spawn *spawn) {
-  mltp_lock(&lock);
-  int first = tm_job.size, count = spawn->world->group->size;
-  bool good = check(spawn) && make_copies(spawn, first, count) && start_all(spawn, first, count);
-  mltp_unlock(&lock);
-  return good;
+static bool prepare(struct tm_spawn *spawn) {
+  /* what a rank leaves to others on this kernel thread is not for a spawn by another node */
+  if (tm_rank_number() < 0) tm_carry_apply(0);
+  return check(spawn) && make_copies(spawn) && create_at_gate(spawn);
 }
 
-void tm_spawn_start(const char *program) {
+static void add(struct tm_spawn *spawn) {
+  int count = spawn->world->group->size, end = spawn->first + count;
+  for (int i = spawn->first; i < end; i++)
+    if (tm_rank_is_here(i)) tm_open_list_rank(tm_the_program, i);
+  tm_ends_add(count_here(spawn->first, count));
+  tm_world_add(spawn->world, current.part);
+}
+
+static void finish(struct tm_spawn *spawn, bool go) {
+  if (go) add(spawn);
+  if (current.gate != NULL) {
+    current.gate->go = go;
+    mltp_latch_count_down(&current.gate->opens, 1);
+    leave(current.gate);
+  }
+  free(current.part);
+  current.gate = NULL;
+  current.part = NULL;
+}
+
+bool tm_spawn_start(const char *program) {
+  static const struct tm_spawner spawner = {prepare, finish, tm_joined_host};
   char *path = tm_find_program(program);
   if (path == NULL || stat(path, &own_file) != 0) own_file.st_ino = 0;
   free(path);
-  tm_job_on_spawn(spawn_ranks);
+  return tm_job_on_spawn(&spawner);
 }

@@ -265,7 +265,6 @@ static void limit_slices(int ranks) {
 
 /* @return an option given that only jobs of one node have; NULL: none. */
 static const char *one_node_option(const struct settings *settings) {
-  if (settings->spare > 0) return "--spare";
   if (settings->share) return "--share"; /* these libraries are not bound to what refuses calls */
   return getenv("MLTP_SEED") != NULL || getenv("MLTP_SCHEDULE") != NULL ? "--seed" : NULL;
 }
@@ -301,7 +300,7 @@ static int end_job(const struct settings *settings, int status) {
 /* Programs spawn as many ranks as are missing to MPI_UNIVERSE_SIZE. The room that a program has
  * without being asked for is no advice: mpi4py's MPIPoolExecutor() would start 1,024 Pythons. */
 static int universe(const struct settings *settings) {
-  int cpus = mti_cpus(), most = tm_job.most;
+  int cpus = settings->joined.cpus > 0 ? settings->joined.cpus : mti_cpus(), most = tm_job.most;
   if (settings->spare >= 0) return most;
   int advised = cpus > settings->ranks ? cpus : settings->ranks + 1;
   return advised < most ? advised : most;
@@ -317,8 +316,7 @@ static int run(const struct settings *settings) {
   keep_libraries_single(settings->ranks);
   os_raise_file_limit(); /* of one process, for the files of all ranks */
   struct tm_ranks ranks = {settings->ranks, settings->spare, settings->spare >= 0};
-  bool one_node = settings->joined.local == settings->ranks;
-  if (settings->spare < 0) ranks.spare = one_node ? SPARE_RANKS : 0;
+  if (settings->spare < 0) ranks.spare = SPARE_RANKS;
   if (tm_program_read(settings->path, &ranks, override) == NULL) return 1;
   int most = tm_the_program->ranks;
   if (most > settings->ranks && !tm_output_reserve(most)) return 1;
@@ -345,7 +343,10 @@ static int run(const struct settings *settings) {
   }
   if (!tm_checks_start(settings->check, settings->strict, settings->report, settings->report_file))
     return 1;
-  if (most > settings->ranks) tm_spawn_start(settings->command[0]);
+  if (most > settings->ranks && !tm_spawn_start(settings->command[0])) {
+    fprintf(stderr, "tmpirun: no memory for ranks that ranks spawn (--spare=0)\n");
+    return 1;
+  }
   if (!tm_joined_begin()) return 1;
   int status = end_job(settings, tm_launch(&settings->parts));
   if (status == 0 && tm_ends_are_clean()) mti_wait_for_all();

@@ -106,7 +106,7 @@ void tm_carry_hook(void) {
 
 /* ---- changing */
 
-/* In the first rank that changes anything: what tmpirun has is read before. */
+/* Before a rank has changed anything: what tmpirun has is read. */
 static enum files begin(void) {
   enum files now = REFUSED;
   start_folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -121,9 +121,9 @@ static enum files begin(void) {
   return now;
 }
 
-/* @return whether the calling thread has a working directory and a umask that are its rank's. */
-static bool has_files(void) {
-  if (tm_rank_number() < 0 || tm_the_program->ranks == 1) return false;
+/* @return whether each rank has a working directory and a umask of its own. */
+static bool ranks_have_files(void) {
+  if (tm_the_program->ranks == 1) return false;
   enum files now = mt_load_relaxed(&files); /* relaxed: tm_carry_apply() looks again */
   if (now == UNKNOWN) {
     mti_lock(&ilock);
@@ -131,8 +131,15 @@ static bool has_files(void) {
     if (now == UNKNOWN) now = begin();
     mti_unlock(&ilock);
   }
-  if (now == OWN) tm_carry_apply((uint32_t)tm_rank_number() + 1);
   return now == OWN;
+}
+
+/* @return whether the calling thread has those of its rank. */
+static bool has_files(void) {
+  int rank = tm_rank_number();
+  bool has = rank >= 0 && ranks_have_files();
+  if (has) tm_carry_apply((uint32_t)rank + 1);
+  return has;
 }
 
 static bool is_shared(void) { return tm_rank_number() >= 0 && tm_the_program->ranks > 1; }
@@ -190,7 +197,7 @@ static int chdir_rank(const char *path) {
   return 0;
 }
 
-bool tm_carry_is_own(void) { return has_files(); }
+bool tm_carry_is_own(void) { return tm_rank_number() >= 0 ? has_files() : ranks_have_files(); }
 
 int tm_carry_enter(const char *path) { return chdir_rank(path); }
 

@@ -39,7 +39,7 @@ bool tm_carry_start(int ranks);
 /** @return the calling rank's. */
 struct tm_carried *tm_carried(void);
 
-/** @return whether the calling rank has a working directory of its own. */
+/** @return whether ranks have working directories of their own. */
 bool tm_carry_is_own(void);
 
 /** Changes that of the calling rank. @return 0, or -1 with errno. */
