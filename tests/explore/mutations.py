@@ -131,7 +131,7 @@ MUTATIONS = [
     ("once.c", "  mt_resume_chain(waiters);\n", "", "once", "waiters are not resumed"),
     ("once.c", "mt_store_release(&once->state_, call->outcome);",
      "mt_store_release(&once->state_, DONE);", "once-left", "what was left counts as done"),
-    ("channel.c", "if (t == NULL) continue;", "", "two-selects", "a case is served whose thread is gone"),
+    ("channel.c", "if (t == NULL) continue;", "", "timed-channel", "a case is served whose thread is gone"),
     ("channel.c", "if (t != NULL) record->done = c;", "record->done = c;", "timed-channel",
      "a case happens although the deadline came first"),
     ("channel.c", "if (sender != NULL) put(channel, sender->element);", "(void)sender;", "buffer",
