@@ -60,7 +60,7 @@ int PMPI_Comm_get_attr(MPI_Comm comm, int keyval, void *value, int *flag) {
   if (error != MPI_SUCCESS) return error;
   const int *own = predefined(keyval);
   if (own == NULL) return tm_attribute_get("MPI_Comm_get_attr", &holder, keyval, value, flag);
-  /* The others tell of MPI_COMM_WORLD, which a session has not (MPI 4.1, 10.1.2). */
+  /* The others tell of MPI_COMM_WORLD, which a session has not (MPI 4.1, 9.1.2). */
   *flag = holder.fails_on->session == NULL || keyval == MPI_TAG_UB;
   if (*flag) memcpy(value, &own, sizeof(const int *));
   return MPI_SUCCESS;
