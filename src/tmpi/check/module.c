@@ -13,6 +13,7 @@
 #include "base/atomic.h"
 #include "os/os.h"
 #include "tmpi/rank/rank.h"
+#include "tmpi/report/location.h"
 
 static struct tm_check_options options;
 static const struct tm_seen **current; /* [atomic] of each rank, its main thread */
@@ -34,6 +35,7 @@ static void keep_handles(struct tm_seen *seen) {
 void tm_seen_begin(struct tm_seen *seen) {
   seen->rank = tm_rank_number();
   if (seen->rank < 0) return;
+  seen->site = tm_location_caller(seen->site, __builtin_frame_address(0));
   if (options.check) tm_buffers_compare(seen);
   /* count and type are those of both buffers then */
   if (seen->op != 0 && seen->data.buffer == MPI_IN_PLACE) seen->data.buffer = seen->other.buffer;

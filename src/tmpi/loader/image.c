@@ -160,6 +160,7 @@ static bool read_segments(struct tm_image *image, const Elf64_Ehdr *header, size
     if (p->p_type == PT_INTERP) image->is_executable = true;
     if (p->p_type == PT_GNU_STACK) image->runs_code_on_stack = (p->p_flags & PF_X) != 0;
     if (p->p_type == PT_GNU_EH_FRAME) image->unwind = p->p_vaddr;
+    if (p->p_type == PT_NOTE) tm_image_read_notes(image, p->p_vaddr, p->p_filesz);
     if (p->p_type == PT_DYNAMIC) {
       image->dynamic = (const Elf64_Dyn *)(image->pristine + p->p_vaddr);
       image->dynamic_count = p->p_filesz / sizeof(Elf64_Dyn);

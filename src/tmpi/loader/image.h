@@ -80,6 +80,7 @@ struct tm_image {
   size_t tls_start, tls_file_size, tls_size, tls_align; /* size 0: no thread-locals */
   size_t unwind;                                        /* offset of .eh_frame_hdr; 0: none */
   size_t headers, header_count;                         /* program headers, in memory */
+  size_t bindings, bindings_size; /* code of the subroutines for Fortran; size 0: none */
 
   struct tm_symbol *exports;
   uint32_t *buckets; /* of exports: index plus 1; 0: empty */
@@ -119,6 +120,9 @@ const char *tm_image_string(const struct tm_image *image, size_t offset);
 
 /** @return whether size bytes at an offset lie inside the image. */
 bool tm_image_inside(const struct tm_image *image, size_t offset, size_t size);
+
+/** notes.c: reads a segment of notes; what makes no sense is passed over. */
+void tm_image_read_notes(struct tm_image *image, size_t at, size_t size);
 
 /** @return whether they come from the file, in one piece: as tables do, which are searched. */
 bool tm_image_in_file(const struct tm_image *image, size_t offset, size_t size);

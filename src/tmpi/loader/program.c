@@ -55,6 +55,13 @@ const struct tm_image *tm_program_image_at(const struct tm_program *program, con
                                                                                   : NULL;
 }
 
+bool tm_program_in_bindings(const struct tm_program *program, const void *return_address) {
+  size_t offset; /* of the call, which may be the last thing there */
+  const struct tm_image *image =
+      tm_program_image_at(program, (const char *)return_address - 1, &offset);
+  return image != NULL && offset - image->bindings < image->bindings_size;
+}
+
 const void *tm_program_entry(const struct tm_program *program, int rank) {
   return slot_of(program, rank) + program->images[0]->place + program->images[0]->entry;
 }

@@ -138,6 +138,10 @@ void tm_program_free_locals(char *copy);
 void tm_program_start_locals(const struct tm_program *program, const struct tm_image *image,
                              int rank);
 
+/** @return whether the call that returns to an address is one of the subroutines for Fortran, which
+ * are linked into the program. */
+bool tm_program_in_bindings(const struct tm_program *program, const void *return_address);
+
 /** @return the image an address of a rank's lies in, and where; NULL: none. */
 const struct tm_image *tm_program_image_at(const struct tm_program *program, const void *address,
                                            size_t *offset);

@@ -69,6 +69,12 @@ const void *tm_location_call_site(const void *at) {
   return NULL;
 }
 
+const void *tm_location_caller(const void *site, const void *frame) {
+  if (places->is_program(site)) return site;
+  const void *found = tm_location_call_site(frame);
+  return found != NULL ? found : site;
+}
+
 void tm_location_name(char *text, size_t size, const void *address) {
   places->name(text, size, address);
 }

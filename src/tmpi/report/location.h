@@ -14,7 +14,8 @@
 #include "tmpi/rank/rank.h"
 
 struct tm_locations {
-  /** @return whether an address lies in the program, or in a library of its own. */
+  /** @return whether an address lies in the program, or in a library of its own, and not in our
+   * subroutines for Fortran. */
   bool (*is_program)(const void *address);
   /** Writes where a call that returns to an address is: "ring.c:12 (main)". */
   void (*name)(char *text, size_t size, const void *address);
@@ -32,6 +33,10 @@ TM_EXPORT void tm_locations_set(const struct tm_locations *places);
 /** @return the address in the program that a call of the library returns to; frame: of the
  * library. NULL: not found. */
 const void *tm_location_call_site(const void *frame);
+
+/** @return site, where a call returns to; if that is a subroutine for Fortran, where this returns
+ * to. frame: of the library, in that call. */
+TM_EXPORT const void *tm_location_caller(const void *site, const void *frame);
 
 TM_EXPORT void tm_location_name(char *text, size_t size, const void *address);
 void tm_location_trace(const void *frame, int most);

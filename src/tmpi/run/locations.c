@@ -25,8 +25,12 @@ enum { FRAMES_MAX = 48, FILES_MAX = 200, SAMPLES = 5 /* of a thread that runs: i
 static const struct tm_lines *lines; /* [ilock] NULL: not there */
 static uint32_t ilock;               /* libdw is for one at a time; --check has many that tell */
 
-static bool is_program(const void *address) {
+static bool is_rank(const void *address) {
   return tm_program_rank_of(tm_the_program, address) >= 0;
+}
+
+static bool is_program(const void *address) {
+  return is_rank(address) && !tm_program_in_bindings(tm_the_program, address);
 }
 
 /* The same place in the first rank's copy. */
@@ -47,7 +51,7 @@ static int add_file(struct dl_phdr_info *info, size_t size, void *data) {
   struct files *files = data;
   (void)size;
   if (files->count == FILES_MAX) return 1;
-  if (is_program((const void *)info->dlpi_addr)) return 0;
+  if (is_rank((const void *)info->dlpi_addr)) return 0;
   const char *path = info->dlpi_name[0] != '\0' ? info->dlpi_name : "/proc/self/exe";
   files->of[files->count++] = (struct tm_lines_file){path, info->dlpi_addr};
   return 0;
@@ -184,7 +188,9 @@ static void copy_callee(char *callee, size_t size, uintptr_t address) {
 static const void *find_in(const uintptr_t *frames, int count, char *callee, size_t size) {
   for (int i = 0; i < count; i++) {
     if (!is_program((const void *)frames[i])) continue;
-    if (i > 0) copy_callee(callee, size, frames[i - 1]);
+    int called = i - 1; /* in a library, perhaps by a subroutine for Fortran */
+    while (called > 0 && is_rank((const void *)frames[called])) called--;
+    if (called >= 0) copy_callee(callee, size, frames[called]);
     return (const void *)frames[i];
   }
   return NULL;
