@@ -12,6 +12,7 @@ uint64_t now, step;
 void (*at_clock)(void);
 int avoided[VPS], alarms;
 uint64_t alarm_ns;
+bool alarm_is_refused;
 
 /* ---- what the kernel is asked for */
 
@@ -47,7 +48,7 @@ bool __wrap_os_alarm_set(const struct os_alarm *alarm, uint64_t ns) {
   CHECK(alarm == &mt_rt.handover.alarm);
   alarms++;
   alarm_ns = ns;
-  return true;
+  return !alarm_is_refused;
 }
 
 /* ---- the stage */
@@ -58,6 +59,7 @@ void stage(int count, int target, int cpus) {
   memset(rouses, 0, sizeof rouses);
   memset(avoided, 0, sizeof avoided);
   alarms = 0;
+  alarm_is_refused = false;
   now = begin;
   step = 0;
   at_clock = NULL;

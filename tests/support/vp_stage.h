@@ -26,6 +26,7 @@ static const uint64_t ms = 1000000, begin = 5000000000;
  * set; to what it was set last. */
 extern int avoided[VPS], alarms;
 extern uint64_t alarm_ns;
+extern bool alarm_is_refused; /**< there is none */
 
 /** Some VPs that are all awake. target: how many may be; cpus: how many CPUs there are. */
 void stage(int count, int target, int cpus);

@@ -369,6 +369,53 @@ static void no_thread_has_no_number(void) {
   CHECK(where.task == 0 && where.frame == NULL && !where.ready);
 }
 
+static bool is_gone;
+static int task;
+
+bool __wrap_mt_descriptor_peek(struct mltp_thread *copy, const struct mltp_thread *t);
+bool __wrap_mt_descriptor_peek(struct mltp_thread *copy, const struct mltp_thread *t) {
+  *copy = *t;
+  return !is_gone;
+}
+
+int __wrap_mt_task_of(const struct mltp_thread *t);
+int __wrap_mt_task_of(const struct mltp_thread *t) { return t != NULL ? task : 0; }
+
+/* On a kernel thread, in a frame of its stack, or neither. */
+static void a_thread_is_somewhere(void) {
+  static const struct {
+    enum mt_state state;
+    enum mt_kind kind;
+    int task;
+    uint8_t special;
+    bool has_frame, is_gone, somewhere, ready;
+  } rows[] = {{.state = MT_PARKED, .has_frame = true, .somewhere = true},
+              {.state = MT_READY, .has_frame = true, .somewhere = true, .ready = true},
+              {.state = MT_MAILED, .has_frame = true, .somewhere = true, .ready = true},
+              {.state = MT_READY, .has_frame = true, .special = MT_FRESH, .ready = true},
+              {.state = MT_PARKED},
+              {.state = MT_RUNNING, .has_frame = true},
+              {.state = MT_RUNNING, .has_frame = true, .task = 77, .somewhere = true},
+              {.state = MT_PARKED, .has_frame = true, .kind = MT_BOUND, .task = 77},
+              {.state = MT_PARKED, .has_frame = true, .is_gone = true, .task = 77}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    struct mltp_thread *t = thread(0);
+    struct mti_whereabouts where = {1, "x", true};
+    check_case("row %zu", i);
+    t->kind = (uint8_t)rows[i].kind;
+    t->special = rows[i].special;
+    t->context.bp = rows[i].has_frame ? &where : NULL;
+    mt_set_where(t, rows[i].state, 1);
+    task = rows[i].task;
+    is_gone = rows[i].is_gone;
+    CHECK_EQUAL(mti_whereabouts(&where, t), rows[i].somewhere);
+    bool known = rows[i].kind == MT_UNBOUND && !rows[i].is_gone;
+    CHECK_EQUAL(where.task, known ? rows[i].task : 0);
+    CHECK_EQUAL(where.ready, rows[i].ready);
+    CHECK(where.frame == (rows[i].somewhere && rows[i].task == 0 ? &where : NULL));
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST_BARE(sleepers_wake_last_in_first_out),
@@ -385,6 +432,7 @@ int main(void) {
       TEST_BARE(a_thread_is_resumed_at_home),
       TEST_BARE(a_vp_is_asked_by_its_number),
       TEST_BARE(no_thread_has_no_number),
+      TEST_BARE(a_thread_is_somewhere),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
