@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "core/internal/fence.h"
-#include "each_lock.h"
+#include "internal_locks.h"
 #include "tmpi/mailbox/intake.h"
 #include "tmpi/match/deferred.h"
 #include "tmpi/match/entries.h"
@@ -179,6 +179,7 @@ static void a_rank_that_waits_by_now_gets_them(void **state) {
 }
 
 int main(void) {
+  nested_most = 2;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup(a_full_mailbox_of_a_rank_that_computes_defers, start),
       cmocka_unit_test_setup(messages_enter_and_leave_the_list, start),

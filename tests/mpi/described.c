@@ -17,7 +17,7 @@
 
 #include "captured.h"
 #include "core/internal/process.h"
-#include "one_lock.h"
+#include "internal_locks.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/report/activity.h"
 #include "tmpi/report/cause.h"

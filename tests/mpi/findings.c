@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "captured.h"
-#include "one_lock.h"
+#include "internal_locks.h"
 #include "tmpi/check/check.h"
 #include "tmpi/check/signature.h"
 #include "tmpi/match/far.h"

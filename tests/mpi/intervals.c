@@ -24,7 +24,7 @@
 
 #include "captured.h"
 #include "core/internal/process.h"
-#include "one_lock.h"
+#include "internal_locks.h"
 #include "os/os.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/report/report.h"

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "core/internal/thread.h"
-#include "each_lock.h"
+#include "internal_locks.h"
 #include "tmpi/rma/win.h"
 
 enum { MEMBERS = 3, FAR = 2, FIRST_NUMBER = 10 };
@@ -111,7 +111,7 @@ void tm_win_park(struct tm_win_wait *wait, uint32_t *ilock, const char *call) {
   assert_ptr_equal(wait->thread, &tm_job);
   assert_ptr_equal(wait->what == TM_FOR_POST ? win->starts : win->completes, wait);
   note(wait->what == TM_FOR_POST ? "waits for posts" : "waits for completes");
-  *ilock = 0;
+  mti_unlock(ilock);
   if (meanwhile != NULL) meanwhile();
 }
 
@@ -383,6 +383,7 @@ static void no_window_is_refused(void **state) {
 #define EPOCHS(test) cmocka_unit_test_setup_teardown(test, start, end)
 
 int main(void) {
+  nested_most = 2;
   const struct CMUnitTest tests[] = {
       EPOCHS(an_origin_waits_for_the_last_post),
       EPOCHS(a_target_waits_for_the_last_end),
