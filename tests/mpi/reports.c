@@ -173,6 +173,15 @@ static void ended(void) {
   exit(0);
 }
 
+/* The others wait for a rank that has ended with a status, on a communicator with a short name. */
+static void failed(void) {
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_name(comm, "p");
+  if (rank != 0) MPI_Recv(values, 1, MPI_INT, 0, 0, comm, MPI_STATUS_IGNORE);
+  exit(1);
+}
+
 static void half(void) {
   MPI_Comm comm;
   MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &comm);
@@ -468,6 +477,7 @@ static const struct {
     {"own-sizes", own_sizes},
     {"own-names", own_names},
     {"ended", ended},
+    {"failed", failed},
     {"half", half},
     {"reversed", reversed},
     {"probe", probe},

@@ -43,6 +43,11 @@ class Waits(Reported):
         self.reported(DEADLOCK, [TMPIRUN, "--one-to-one", "-n", 2, PROGRAM, "ended"],
                       "rank 0 waits in MPI_Recv: no message has come from rank 1, tag 0", "rank 1 has ended")
 
+    def test_rank_that_failed(self):
+        """Its status is that of the job, as if the others had not waited for it."""
+        self.reported(1, [TMPIRUN, "-n", 3, PROGRAM, "failed"], "ranks 1-2 wait in MPI_Recv: .* on p, at reports.c",
+                      "tmpi: rank 0 ended with status 1, and so does the job")
+
     def test_ranks_have_numbers_in_each_communicator(self):
         self.hangs("half", r"rank 1 waits in MPI_Recv: no message has come from rank 1 \(3 of all\), tag 0",
                    "why: rank 1 waits for rank 3, which is in MPI_Finalize")
