@@ -40,6 +40,7 @@ int tm_job_start(int size, int most, int first, int local) {
   if (room == NULL || all == NULL || (spawns_on_nodes && spawned_on == NULL) ||
       !tm_worlds_start(local)) {
     free(room); /* the job ends */
+    free(spawned_on);
     return ENOMEM;
   }
   struct tm_rank *ranks = (void *)(room + (-(uintptr_t)room & (TM_LINE - 1)));
