@@ -217,4 +217,13 @@ static inline void let_wait(const void *key, int number) {
   gt_waiters[gt_slot_of(key)] = (uint32_t)number;
 }
 
+/** What the last wait was given. */
+static inline void check_limit(const struct timespec *time, clockid_t clock, bool cancellable,
+                               bool interruptible) {
+  CHECK(limit_seen.until == time);
+  if (time != NULL) EQUAL(limit_seen.clock, clock);
+  EQUAL(limit_seen.cancellable, cancellable);
+  EQUAL(limit_seen.interruptible, interruptible);
+}
+
 #endif

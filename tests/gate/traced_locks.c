@@ -47,14 +47,6 @@ static void libc_cleanup_pop(struct _pthread_cleanup_buffer *buffer, int execute
 
 static struct timespec until = {7, 9}, bad = {7, 1000000000}, negative = {7, -1};
 
-static void check_limit(const struct timespec *time, clockid_t clock, bool cancellable,
-                        bool interruptible) {
-  CHECK(limit_seen.until == time);
-  if (time != NULL) EQUAL(limit_seen.clock, clock);
-  EQUAL(limit_seen.cancellable, cancellable);
-  EQUAL(limit_seen.interruptible, interruptible);
-}
-
 /* ---- mutexes */
 
 static pthread_mutex_t mutex;

@@ -41,14 +41,6 @@ static int libc_once(pthread_once_t *control, void (*routine)(void)) {
 
 static struct timespec until = {7, 9}, bad = {7, 1000000000};
 
-static void check_limit(const struct timespec *time, clockid_t clock, bool cancellable,
-                        bool interruptible) {
-  CHECK(limit_seen.until == time);
-  if (time != NULL) EQUAL(limit_seen.clock, clock);
-  EQUAL(limit_seen.cancellable, cancellable);
-  EQUAL(limit_seen.interruptible, interruptible);
-}
-
 /* ---- readers and writers */
 
 static pthread_rwlock_t rwlock;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "support/noted.h"
+#include "support/noted_message.h"
 #include "support/support.h"
 
 enum { KEY = 5, LOW = 0x1000, SIZE = 0x2000 };
@@ -19,8 +20,6 @@ static struct mltp_thread thread;
 static struct mltp_thread *const self = &thread;
 
 /* ---- what others are asked */
-
-static char message[300];
 
 static struct {
   bool no_descriptor, is_executable;
@@ -131,15 +130,6 @@ int __wrap_os_futex_wait(uint32_t *word, uint32_t expected, uint64_t deadline) {
   note("sleep");
   --*word;
   return 0;
-}
-
-void __wrap_mt_message(const char *format, ...);
-void __wrap_mt_message(const char *format, ...) {
-  va_list list;
-  va_start(list, format);
-  vsnprintf(message, sizeof message, format, list);
-  va_end(list);
-  note("message");
 }
 
 int __wrap_mt_misuse(int error, const char *call, uint64_t id, const char *name, const char *format,

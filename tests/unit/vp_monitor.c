@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "support/noted.h"
+#include "support/noted_message.h"
 #include "support/support.h"
 #include "support/vp_stage.h"
 
@@ -18,8 +19,6 @@ enum { THREADS = 12, MS = 1000000 };
 static struct mltp_thread threads[THREADS];
 
 /* ---- the stand-ins */
-
-static char message[300];
 
 /* What the kernel says. */
 static struct {
@@ -77,15 +76,6 @@ void __wrap_mt_poll_now(struct mt_vp *vp, uint64_t at);
 void __wrap_mt_poll_now(struct mt_vp *vp, uint64_t at) {
   CHECK(vp == NULL && at == now);
   note("poll");
-}
-
-void __wrap_mt_message(const char *format, ...);
-void __wrap_mt_message(const char *format, ...) {
-  va_list list;
-  va_start(list, format);
-  vsnprintf(message, sizeof message, format, list);
-  va_end(list);
-  note("message");
 }
 
 void __wrap_os_thread_refusal(int error, char *text, size_t size);

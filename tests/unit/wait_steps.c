@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "support/noted.h"
+#include "support/noted_message.h"
 #include "support/support.h"
 #include "support/vp_stage.h"
 
@@ -81,17 +82,6 @@ void __wrap_mt_post_whole(struct mt_vp *to, struct mltp_thread *first) {
 
 void __wrap_mt_timers_flush(void);
 void __wrap_mt_timers_flush(void) { note("flush"); }
-
-static char message[300];
-
-void __wrap_mt_message(const char *format, ...);
-void __wrap_mt_message(const char *format, ...) {
-  va_list list;
-  va_start(list, format);
-  vsnprintf(message, sizeof message, format, list);
-  va_end(list);
-  note("message");
-}
 
 int __wrap_mt_misuse(int error, const char *call, uint64_t id, const char *name, const char *format,
                      ...);
