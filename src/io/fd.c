@@ -70,15 +70,25 @@ static int prepare(struct mt_io_fd *f) {
   return 0;
 }
 
+/* Waits for a last user that is inside close(2): nobody knows which file has the number then.
+ * @return false: it is being closed. */
+static bool use(struct mt_io_fd *f) {
+  unsigned round = 0;
+  for (;;) {
+    /* IO-9 acq_rel: after what the last user stored; pairs IO-10 */
+    uint32_t before = mt_add_acq_rel(&f->use, 1);
+    if (mt_likely((before & (MT_IO_CLOSING | MT_IO_CLOSED)) == 0)) return true;
+    mt_io_leave(f);
+    if (before & MT_IO_CLOSING) return false;
+    mt_relax(&round);
+  }
+}
+
 struct mt_io_fd *mt_io_enter(int fd, bool prepares, int *error) {
   struct mt_io_fd *f = find_or_make(fd, error);
   if (f == NULL) return NULL;
   *error = EBADF;
-  /* IO-9 acq_rel: after what the last closer stored; pairs IO-10 */
-  if (mt_add_acq_rel(&f->use, 1) & (MT_IO_CLOSING | MT_IO_CLOSED)) {
-    mt_io_leave(f);
-    return NULL;
-  }
+  if (!use(f)) return NULL;
   /* IO-8 acquire: kind; pairs IO-7 */
   *error = prepares && !mt_load_acquire(&f->prepared) ? prepare(f) : 0;
   if (*error == 0) return f;
@@ -96,14 +106,14 @@ static void start_anew(struct mt_io_fd *f, bool prepared) {
   mt_store_relaxed(&f->prepared, prepared);
 }
 
-/* By the last user. Before the number is free again. */
+/* By the last user. All is forgotten before the number is free again. */
 static int close_now(struct mt_io_fd *f) {
-  int fd = f->fd;
-  if (mt_load_relaxed(&f->registered)) mt_io_report_no_more(fd);
+  if (mt_load_relaxed(&f->registered)) mt_io_report_no_more(f->fd);
   start_anew(f, false);
+  int error = os_fd_close(f->fd);
   /* IO-10 seq_cst: what was stored; pairs IO-9 */
   mt_sub_seq_cst(&f->use, MT_IO_CLOSED); /* others may be on their way out */
-  return os_fd_close(fd);
+  return error;
 }
 
 int mt_io_leave(struct mt_io_fd *f) {

@@ -18,7 +18,8 @@
  * Closing: `use` counts the threads inside a call, and has a bit that says the descriptor is being
  * closed. The closer sets the bit and wakes all waiters; they find the bit and leave with EBADF.
  * The last to leave closes the descriptor. So no thread reads from a later descriptor that got the
- * same number.
+ * same number. A thread that comes while the last one is inside close(2) waits for it: it
+ * could park for a change of the old descriptor otherwise, of which no report will come.
  *
  * A TCP connection from which a read took fewer bytes than it had room for is empty (epoll(7)).
  * Until its next change, or if its end was reported with its last bytes, a read of it would be in
@@ -66,7 +67,7 @@ struct mt_io_side {
   char text[44];               /* [ilock: queue] what a waiter waits for; constant once set */
 };
 
-/* Bits of `use`: mltp_io_close() was called; the last user is closing it. */
+/* Bits of `use`: mltp_io_close() was called; the last user is inside close(2). */
 enum { MT_IO_CLOSING = 1 << 30, MT_IO_CLOSED = 1 << 29 };
 
 struct mt_io_fd {

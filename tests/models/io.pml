@@ -8,8 +8,9 @@
  * after the registration, which reports what is readable then.
  *
  * Checked: nobody waits while a byte is left (an invalid end state else); all threads leave when the
- * descriptor is closed; no thread reads from the file that has the number later. Each step that the
- * side's lock covers is atomic: stores are not delayed, because changes are counted under the lock.
+ * descriptor is closed; only a thread that came later reads from the file that has the number later.
+ * Each step that the side's lock covers is atomic: stores are not delayed, because changes are
+ * counted under the lock.
  */
 #define READERS 2
 #ifdef CLOSES
@@ -18,7 +19,7 @@
 #define WRITES 2
 #endif
 
-bool registered, edge, closing, number_is_new, writer_done;
+bool registered, edge, closing, closed, number_is_new, writer_done;
 byte data, changes, users, taken;
 bool parked[READERS];
 
@@ -35,23 +36,34 @@ inline count_and_wake() {
 }
 
 /* The last user closes it, and the number is used again. */
-inline leave() {
+inline leave(last) {
   atomic {
     users--;
+    last = (closing && users == 0);
     if
-    :: closing && users == 0 -> number_is_new = true
+    :: last -> closing = false; closed = true
     :: else
     fi
-  }
+  };
+  if
+  :: last ->
+     registered = false;
+     atomic { number_is_new = true; edge = false }; /* close(2) */
+     closed = false /* IO-10 */
+  :: else
+  fi
 }
 
 proctype reader(byte self) {
   byte seen;
-  bool again, got;
+  bool again, got, late, last;
   atomic {
+#ifndef MUTATE_7
+    !closed; /* IO-9 */
+#endif
     if
     :: closing -> goto out
-    :: else -> users++
+    :: else -> users++; late = number_is_new
     fi
   };
   do
@@ -61,7 +73,11 @@ proctype reader(byte self) {
 #endif
      atomic { /* read(2) */
 #ifdef CLOSES
-       assert(!number_is_new);
+       assert(late || !number_is_new);
+       if
+       :: late -> break /* of another file: not looked at further */
+       :: else
+       fi;
 #endif
        got = data > 0;
        if
@@ -101,7 +117,7 @@ proctype reader(byte self) {
      :: else
      fi
   od;
-  leave();
+  leave(last);
 out:
   skip
 }
@@ -133,6 +149,7 @@ end:
 
 #ifdef CLOSES
 active proctype closer() {
+  bool last;
   atomic { users++; closing = true };
 #ifndef MUTATE_5
   atomic { count_and_wake() };
@@ -140,7 +157,7 @@ active proctype closer() {
 #ifdef MUTATE_6
   number_is_new = true;
 #endif
-  leave()
+  leave(last)
 }
 #endif
 

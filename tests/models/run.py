@@ -295,6 +295,7 @@ MUTATIONS = {
         Mutation(4, "mt_io_register", "what is ready at the registration is not reported"),
         Mutation(5, "mltp_io_close", "the closer does not wake the waiters", CLOSES),
         Mutation(6, "mt_io_leave", "the descriptor is closed while others use it", CLOSES),
+        Mutation(7, "IO-9", "a thread enters while the last user is inside close(2)", CLOSES),
     ],
     "poll": [
         Mutation(1, "mt_block", "a VP that blocks as the last rouses no sleeper"),

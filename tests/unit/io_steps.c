@@ -26,6 +26,7 @@ static struct {
   int prepare_error, close_error, start_error, report_error, wait_error, poll_error;
   enum os_fd_kind kind;
   int ready[4], looks; /* of poll(2), one after the other */
+  int relaxes;         /* until close(2) of FD has ended; < 0: its number is being closed again */
   bool no_memory;
   void (*meanwhile)(void);
 } world;
@@ -40,7 +41,17 @@ int __wrap_os_fd_prepare(int fd, enum os_fd_kind *kind) {
 int __wrap_os_fd_close(int fd);
 int __wrap_os_fd_close(int fd) {
   note("close:%d", fd);
+  CHECK_EQUAL(find(fd)->use & ~MT_IO_CLOSED, 0); /* nobody enters meanwhile */
+  CHECK(find(fd)->use != 0);
   return world.close_error;
+}
+
+bool __wrap_mt_relax(unsigned *round);
+bool __wrap_mt_relax(unsigned *round) {
+  note("relax:%u", *round);
+  if ((int)++*round == world.relaxes) find(FD)->use = 0;
+  if (world.relaxes < 0) find(FD)->use = MT_IO_CLOSING + 1;
+  return false;
 }
 
 int __wrap_mt_io_start(void);
@@ -225,14 +236,20 @@ static void the_last_user_closes(void) {
   }
 }
 
-static void nobody_enters_what_is_closed(void) {
-  int error = 0;
+static void who_enters_waits_for_a_close(void) {
+  int error = EIO;
   begin();
   struct mt_io_fd *f = used(FD);
-  f->use = MT_IO_CLOSED; /* and the number is not free yet */
+  f->use = MT_IO_CLOSED;
+  world.relaxes = 3;
+  CHECK(mt_io_enter(FD, false, &error) == f && error == 0 && f->use == 1);
+  TRACE("relax:0 relax:1 relax:2");
+  f->use = MT_IO_CLOSED; /* begins to close while another waits */
+  world.relaxes = -1;
+  error = 0;
   CHECK(mt_io_enter(FD, false, &error) == NULL && error == EBADF);
-  CHECK_EQUAL(f->use, MT_IO_CLOSED);
-  f->use = MT_IO_CLOSING + 1;
+  CHECK_EQUAL(f->use, MT_IO_CLOSING + 1);
+  TRACE("relax:0");
   CHECK_EQUAL(mt_io_leave(f), 0);
   TRACE("close:2000");
 }
@@ -539,7 +556,7 @@ static void some_descriptors_are_not_linked(void) {
   check_left(3);
   begin();
   name_descriptors(1);
-  used(FD)->use = MT_IO_CLOSED; /* poll(2) says that it is not open */
+  used(FD)->use = MT_IO_CLOSING + 1; /* poll(2) says that it is not open */
   world.wait_error = ETIMEDOUT;
   CHECK_EQUAL(mltp_io_poll(fds, 1, &ready), ECANCELED);
   TRACE("poll:1 poll:1 arm wait disarm:110");
@@ -598,7 +615,7 @@ int main(void) {
       TEST_BARE(two_threads_make_the_same_chunk),
       TEST_BARE(a_descriptor_is_prepared_once),
       TEST_BARE(the_last_user_closes),
-      TEST_BARE(nobody_enters_what_is_closed),
+      TEST_BARE(who_enters_waits_for_a_close),
       TEST_BARE(new_descriptors_start_anew),
       TEST_BARE(descriptors_are_registered_once),
       TEST_BARE(a_thread_waits_unless_something_has_changed),
