@@ -132,6 +132,22 @@ static void check_folder(void) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* A library of tmpirun closes a descriptor, and another library gets the number for its own. That
+ * is no descriptor of tmpirun, so a rank may have the number, as where no library has closed one.
+ */
+static void check_number_of_tmpirun(void) {
+  int zero = open("/dev/zero", O_RDONLY);
+  if (rank == 1) {
+    int null = (int)syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDONLY | O_CLOEXEC);
+    CHECK(null >= 0 && syscall(SYS_dup3, null, of_tmpirun, O_CLOEXEC) == of_tmpirun);
+    CHECK(dup2(zero, of_tmpirun) == of_tmpirun && !is_null(of_tmpirun));
+    CHECK(close(null) == 0);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 2) CHECK(close(of_tmpirun) == -1 && errno == EBADF); /* it is rank 1's */
+  CHECK(close(zero) == 0);
+}
+
 /* The last rank ends with a FIFO and a lock. @return the status of the rank. */
 static int end_one(int reader) {
   char byte;
@@ -151,6 +167,7 @@ int main(int argc, char **argv) {
   check_race();
   check_ranges();
   check_folder();
+  check_number_of_tmpirun();
   int number = (int)getpid();
   snprintf(fifo, sizeof fifo, "/tmp/owners-fifo-%d", number);
   snprintf(file, sizeof file, "/tmp/owners-file-%d", number);

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/atomic.h"
@@ -22,16 +23,33 @@ static uint32_t *counts; /* [atomic] of each rank: how many it has */
 static uint32_t end;     /* [atomic] no descriptor from here on has an owner */
 static int first_free;   /* [const] tmpirun and its parent have made all below it */
 
+/* What each of these was when the ranks began. Libraries of tmpirun, such as UCX and PMIx, close
+ * some later, and the next descriptor of the process gets the number. */
+static struct file {
+  dev_t device;
+  ino_t inode;
+} *firsts; /* [const] NULL: not known */
+
 bool tm_owners_start(int ranks) {
   owners = calloc(MOST, sizeof *owners); /* pages that nobody writes to take no memory */
   counts = calloc((size_t)ranks, sizeof *counts);
   return owners != NULL && counts != NULL;
 }
 
+/* @return what a descriptor stands for. All of eventfd(), epoll_create() and such are one file. */
+static struct file file_of(int fd) {
+  struct stat status;
+  if (fstat(fd, &status) != 0) return (struct file){0};
+  return (struct file){status.st_dev, status.st_ino};
+}
+
 void tm_owners_begin(void) {
   if (owners == NULL) return;
   first_free = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-  if (first_free >= 0) close(first_free);
+  if (first_free < 0) return;
+  close(first_free);
+  firsts = calloc((size_t)first_free, sizeof *firsts);
+  for (int fd = 0; fd < first_free && firsts != NULL; fd++) firsts[fd] = file_of(fd);
 }
 
 /* Those below have owners of their own: streams.c. */
@@ -60,7 +78,9 @@ void tm_owner_forget(int fd) {
 
 /* What tmpirun was started with is no such descriptor: exec() would have closed it. */
 static bool is_of_tmpirun(int fd, int flags) {
-  return fd < first_free && (flags & FD_CLOEXEC) != 0;
+  if (fd >= first_free || (flags & FD_CLOEXEC) == 0) return false;
+  struct file file = file_of(fd);
+  return firsts == NULL || (file.device == firsts[fd].device && file.inode == firsts[fd].inode);
 }
 
 int tm_owner_other(int fd) {
