@@ -25,6 +25,7 @@ LAUNCHER = "mpirun.openmpi"
 GONE = r"node 1 \(\S+\): its process is gone.*: this node \(0, \S+\) ends, too"
 GROUPS, OWN_GROUP = "/sys/fs/cgroup", "mount --bind /sys/fs/cgroup/own /proc/$$/cgroup"
 NO_MEMORY = "(NO-MEM|PMIX_ERR_NOMEM)"  # PMIx 4 and 5
+REFUSALS = pathlib.Path(__file__).parents[2] / "tools/mpi/refusals.py"
 ASKS = 'test -n "$PMIX_NAMESPACE"'
 LOOKS = 30  # at a launcher without nodes, a second apart, until it counts as standing still
 # The launcher joins the nodes' errors in pieces, which may cut lines, and loses some of a job that fails.
@@ -114,12 +115,12 @@ class Nodes(unittest.TestCase):
         lines = [f"[{rank}] {rank} {rank % 2} 4 2" for rank in range(4)]
         self.assertEqual((result.returncode, sorted(result.stdout.splitlines())), (0, lines), result)
 
-    def test_what_has_no_form_for_nodes_is_refused_by_name(self):
-        result = launch("-n", "2", TMPIRUN, "-n", "4", OVER_NODES, "refused")
-        self.assertEqual((result.returncode, result.stdout), (0, "right\n"), result)
-        result = launch("-n", "2", TMPIRUN, "-n", "4", OVER_NODES, "fatal")
-        self.assertIn("MPI_Comm_join: it is not available between several nodes", result.stderr)
-        self.assertNotEqual(result.returncode, 0, result)
+    def test_a_new_function_is_refused_until_it_has_a_form_for_nodes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            header, out = pathlib.Path(folder, "new.h"), pathlib.Path(folder, "refusals.c")
+            header.write_text("int MPI_Comm_join(int fd, MPI_Comm *intercomm);\nint MPI_Comm_join_all(int fd);\n")
+            subprocess.run([sys.executable, "-B", REFUSALS, header, "--out", out], check=True)
+            self.assertEqual(re.findall(r'strcmp\(name, "(\w+)"\)', out.read_text()), ["MPI_Comm_join_all"])
 
     def test_options_of_one_node(self):
         for option in ["--seed=3", "--share=libnone"]:
@@ -390,8 +391,23 @@ class Shared(unittest.TestCase):
         ports = str(pathlib.Path(SHARED).with_name("ports"))
         for nodes, ranks in (("2", "4"), ("3", "3")):
             for options in ([], ["--check"]):
-                result = launch("-n", nodes, TMPIRUN, *options, "-n", ranks, ports, "nodes")
+                result = launch("-n", nodes, TMPIRUN, "--timeout=600", *options, "-n", ranks, ports)
                 self.assertEqual((result.returncode, result.stderr), (0, ""), result)
+
+    def test_ranks_of_two_jobs_do_not_join(self):
+        """Each rank of a job has the same mark, and another job has another one."""
+        ports, marks = str(pathlib.Path(SHARED).with_name("ports")), set()
+        for nodes in ("2", "2", "1", "1"):
+            result = launch("-n", nodes, TMPIRUN, "-n", "2", ports, "mark")
+            lines = result.stdout.splitlines()
+            self.assertEqual((result.returncode, len(lines), len(set(lines))), (0, 2, 1), result)
+            marks.update(lines)
+        self.assertEqual(len(marks), 4)
+
+    def test_a_rank_that_waits_at_a_socket_is_in_no_deadlock(self):
+        ports = str(pathlib.Path(SHARED).with_name("ports"))
+        result = launch("-n", "2", TMPIRUN, "--timeout=600", "-n", "4", ports, "late")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""), result)
 
     def test_windows(self):
         self.right("windows")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What ranks of several nodes do together, against what can be computed; nodes.py starts the nodes.
- * The first argument is what to do: all (the default), short, place, refused, fatal, die, abort,
- * exit, crash, child, stream, meet, end, end_die, pulse, nothing, wait, or stuck and how.
+ * The first argument is what to do: all (the default), short, place, die, abort, exit, crash,
+ * child, stream, meet, end, end_die, pulse, nothing, wait, or stuck and how.
  */
 #include <signal.h>
 #include <string.h>
@@ -494,19 +494,6 @@ static void child(int rank, int size) {
   CHECK(sum == size && rank < size);
 }
 
-/* Each of these shares memory where there is one node. */
-static void refused(void) {
-  MPI_Comm other;
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-  EXPECT(MPI_ERR_UNSUPPORTED_OPERATION, MPI_Comm_join(0, &other));
-}
-
-static void fatal(void) {
-  MPI_Comm other;
-  MPI_Comm_join(0, &other);
-}
-
 /* As a process that another one kills: it tells nobody. */
 static void die(void) { syscall(SYS_kill, getpid(), SIGKILL); }
 
@@ -562,10 +549,6 @@ int main(int argc, char **argv) {
     order(MPI_COMM_WORLD, rank, size);
     collectives(MPI_COMM_WORLD);
     outstanding(MPI_COMM_WORLD, rank, size);
-  } else if (strcmp(what, "refused") == 0) {
-    refused();
-  } else if (strcmp(what, "fatal") == 0) {
-    fatal();
   } else if (strcmp(what, "pulse") == 0) {
     pulse(rank, size);
   } else if (strcmp(what, "child") == 0) {

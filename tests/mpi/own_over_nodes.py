@@ -28,7 +28,6 @@ LEFT_OUT = {
     "libc": "what ranks of one process have of their own",
     "locks": "locks of ranks of one process",
     "owners": "descriptors of ranks of one process",
-    "ports": "has sockets of ranks of one node (nodes.py runs the rest)",
     "signals": "signals among ranks of one process",
     "timers": "timers of ranks of one process",
     "window_edges": "is for three ranks",

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ports, names of services, communicators made through them or a socket; a spawn without a
- * program. */
+ * program. Without arguments it checks all of that; "mark" and "late" are for nodes.py. */
 #include <limits.h>
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -141,7 +142,7 @@ static void limits(void) {
 }
 
 /* Ranks 0 and 1 have the ends of a socket: descriptors are the process's. */
-static void sockets(void) {
+static void sockets_of_one_process(void) {
   int ends[2], own;
   MPI_Comm inter;
   if (rank == 0) CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
@@ -156,16 +157,65 @@ static void sockets(void) {
   close(ends[rank]);
 }
 
+/* @return a connection with another rank, by TCP: that may be on another node of this machine. */
+static int connect_with(int other) {
+  struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  socklen_t bytes = sizeof name;
+  int fd = socket(AF_INET, SOCK_STREAM, 0);
+  CHECK(fd >= 0);
+  if (rank > other) {
+    MPI_Recv(&name, sizeof name, MPI_BYTE, other, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    CHECK(connect(fd, (struct sockaddr *)&name, sizeof name) == 0);
+    MPI_Send(NULL, 0, MPI_BYTE, other, 5, MPI_COMM_WORLD);
+    return fd;
+  }
+  CHECK(bind(fd, (struct sockaddr *)&name, sizeof name) == 0 && listen(fd, 1) == 0);
+  CHECK(getsockname(fd, (struct sockaddr *)&name, &bytes) == 0);
+  MPI_Send(&name, sizeof name, MPI_BYTE, other, 5, MPI_COMM_WORLD);
+  MPI_Recv(NULL, 0, MPI_BYTE, other, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  int accepted = accept(fd, NULL, NULL); /* it has connected */
+  CHECK(accepted >= 0 && close(fd) == 0);
+  return accepted;
+}
+
+/* What is written to a socket after the call is not the call's. */
+static void check_quiescent(int fd) {
+  char out = (char)('a' + rank), in = 0;
+  CHECK(write(fd, &out, 1) == 1 && read(fd, &in, 1) == 1);
+  CHECK(in == 'a' + size - 1 - rank);
+}
+
+/* Each rank of the first half joins one of the other half, all at a time. */
+static void sockets(void) {
+  enum { LARGE = 100000 };
+  static int out[LARGE], in[LARGE];
+  int other = size - 1 - rank, remote;
+  MPI_Comm inter, all;
+  if (rank == other) return;
+  int fd = connect_with(other);
+  CHECK(MPI_Comm_join(fd, &inter) == MPI_SUCCESS);
+  check_quiescent(fd);
+  CHECK(close(fd) == 0);
+  CHECK(MPI_Comm_remote_size(inter, &remote) == MPI_SUCCESS && remote == 1);
+  for (int i = 0; i < LARGE; i++) out[i] = rank + i;
+  MPI_Sendrecv(out, LARGE, MPI_INT, 0, 0, in, LARGE, MPI_INT, 0, 0, inter, MPI_STATUS_IGNORE);
+  for (int i = 0; i < LARGE; i++) CHECK(in[i] == other + i);
+  MPI_Intercomm_merge(inter, rank < other, &all);
+  MPI_Allreduce(MPI_IN_PLACE, out, 1, MPI_INT, MPI_SUM, all);
+  CHECK(out[0] == size - 1);
+  MPI_Comm_free(&all);
+  CHECK(MPI_Comm_disconnect(&inter) == MPI_SUCCESS && inter == MPI_COMM_NULL);
+}
+
 /* What each side of MPI_Comm_join() writes. */
 struct hello {
-  pid_t process;
-  int rank;
-  uint64_t context;
+  uint64_t job, context;
+  int32_t rank, process;
 };
 
 /* A partner that is gone, that ends before its answer, or that is another job's. */
 static void sockets_without_partner(void) {
-  struct hello other = {getpid() + 1, 0, 1};
+  struct hello other = {.context = 1, .process = getpid()};
   int ends[2];
   MPI_Comm inter = MPI_COMM_SELF;
   for (int written = 0; written < 3; written++) {
@@ -178,6 +228,32 @@ static void sockets_without_partner(void) {
     if (written != 0) close(ends[1]);
   }
   EXPECT(MPI_ERR_OTHER, MPI_Comm_join(-1, &inter));
+}
+
+/* Prints what tells this job from others. */
+static void print_mark(void) {
+  struct hello own;
+  int ends[2];
+  MPI_Comm inter;
+  CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0 && shutdown(ends[1], SHUT_WR) == 0);
+  EXPECT(MPI_ERR_OTHER, MPI_Comm_join(ends[0], &inter));
+  CHECK(read(ends[1], &own, sizeof own) == sizeof own);
+  printf("%llu\n", (unsigned long long)own.job);
+  close(ends[0]);
+  close(ends[1]);
+}
+
+/* Nothing moves for longer than a search for deadlocks takes: rank 0 waits at its socket, the last
+ * rank waits for a process, and the others in a barrier. */
+static void late(void) {
+  MPI_Comm inter;
+  if (rank == 0 || rank == size - 1) {
+    int fd = connect_with(size - 1 - rank);
+    if (rank != 0) CHECK(system("sleep 4") == 0);
+    CHECK(MPI_Comm_join(fd, &inter) == MPI_SUCCESS && close(fd) == 0);
+    MPI_Comm_disconnect(&inter);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
 }
 
 static void refused(void) {
@@ -287,19 +363,23 @@ int main(int argc, char **argv) {
   rank = check_start(&argc, &argv, &size);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  if (argc > 1) { /* on several nodes */
+    strcmp(argv[1], "late") == 0 ? late() : print_mark();
+    MPI_Finalize();
+    return 0;
+  }
   groups();
   if (rank == 0) several();
   clients();
   limits();
-  if (argc > 1) { /* on several nodes: the rest is for one */
-    MPI_Finalize();
-    return 0;
-  }
   sockets();
   sockets_without_partner();
-  refused();
-  hints();
-  fortran();
+  if (check_is_one_node()) {
+    sockets_of_one_process();
+    refused();
+    hints();
+    fortran();
+  }
   MPI_Finalize();
   return 0;
 }

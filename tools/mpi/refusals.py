@@ -26,7 +26,7 @@ MESSAGES = r"""I?[bsr]?send|[BSR]send|Send|I?recv|Recv|I?sendrecv(_replace)?|Sen
 COLLECTIVES = r"""Barrier|Bcast|Reduce|Allreduce|(Allg|G)atherv?|Scatterv?|Alltoall[vw]?|(Exs|S)can|Reduce_scatter(_block)?
     |Neighbor_allgatherv?|Neighbor_alltoall[vw]?"""
 TOGETHER = rf"""Finalize|({COLLECTIVES})(_init)?|I(?i:{COLLECTIVES})
-    |Comm_(i?dup(_with_info)?|create|create_group|create_from_group|split|split_type|disconnect|accept|connect
+    |Comm_(i?dup(_with_info)?|create|create_group|create_from_group|split|split_type|disconnect|accept|connect|join
     |spawn|spawn_multiple)
     |Intercomm_(create|create_from_groups|merge)|Cart_(create|sub)|Graph_create|Dist_graph_create(_adjacent)?"""
 AVAILABLE = re.compile(f"({LOCAL}|{OBJECTS}|{MESSAGES}|{TOGETHER})(_c)?", re.X)
@@ -39,23 +39,12 @@ def main():
     args = parser.parse_args()
     names = {name for header in args.headers for name in PROTOTYPE.findall(header.read_text())}
     refused = sorted(name for name in names if not AVAILABLE.fullmatch(name))
-    text = '#include <stddef.h>\n#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>\n\n'
+    text = '#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n\n'
     text += '#include "tmpi/match/far.h"\n#include "tmpi/nodes/nodes.h"\n\n'
     text += "".join(f'static int refuse_{name}(void) {{ return tm_far_refuse(NULL, "MPI_{name}"); }}\n' for name in refused)
-    text += "\nstatic const struct row {\n  const char *name;\n  int (*function)(void);\n} rows[] = {\n"
-    text += "".join(f'  {{"MPI_{name}", refuse_{name}}},\n' for name in refused)
-    text += """};
-
-static int by_name(const void *name, const void *row) {
-  return strcmp(name, ((const struct row *)row)->name);
-}
-
-const void *tm_nodes_refusal(const char *name) {
-  if (*name == 'P') name++;
-  const struct row *row = bsearch(name, rows, sizeof rows / sizeof rows[0], sizeof rows[0], by_name);
-  return row != NULL ? (const void *)(uintptr_t)row->function : NULL;
-}
-"""
+    text += "\nconst void *tm_nodes_refusal(const char *name) {\n  if (*name == 'P') name++;\n"
+    text += "".join(f'  if (strcmp(name, "MPI_{name}") == 0) return (const void *)(uintptr_t)refuse_{name};\n' for name in refused)
+    text += "  return NULL;\n}\n"
     args.out.write_text(text)
 
 

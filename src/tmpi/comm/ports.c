@@ -229,9 +229,10 @@ int PMPI_Comm_connect(const char *port_name, MPI_Info info, int root, MPI_Comm c
 
 /* What each side writes. */
 struct hello {
-  pid_t process;
-  int rank;
+  uint64_t job;     /* tm_job_mark() */
   uint64_t context; /* the smaller one counts */
+  int32_t rank;     /* in the job */
+  int32_t process;  /* for messages */
 };
 
 /* @return false: the socket has failed or ended. */
@@ -249,19 +250,20 @@ static bool exchange_hellos(int fd, const struct hello *own, struct hello *their
   return good;
 }
 
-/* Both sides have to be ranks of this job: another process is another job. */
+/* Both sides have to be ranks of this job, on whichever nodes: a message to a rank of another job
+ * has no way. */
 #pragma weak MPI_Comm_join = PMPI_Comm_join
 int PMPI_Comm_join(int fd, MPI_Comm *intercomm) {
   static const char call[] = "MPI_Comm_join";
   const struct tm_rank *rank = tm_enter(call);
-  struct hello own = {getpid(), rank->number, tm_context_new()}, theirs;
+  struct hello own = {tm_job_mark(), tm_context_new(), rank->number, getpid()}, theirs;
   *intercomm = MPI_COMM_NULL;
   if (!exchange_hellos(fd, &own, &theirs))
     return tm_fail(NULL, call, MPI_ERR_OTHER, "descriptor %d: no partner has answered", fd);
-  if (theirs.process != own.process)
+  if (theirs.job != own.job)
     return tm_fail(NULL, call, MPI_ERR_OTHER,
                    "process %d is another job (start both as parts of one: tmpirun A : B)",
-                   (int)theirs.process);
+                   theirs.process);
   struct tm_comm *self,
       *bridge = new_bridge(own.context < theirs.context ? own.context : theirs.context, theirs.rank,
                            "a socket");

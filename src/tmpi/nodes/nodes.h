@@ -26,6 +26,7 @@ struct tm_node {
   char option[TM_NODE_TEXT];      /**< of tmpirun, that only one node has; "": none was given */
   char no_transport[TM_NODE_WHY]; /**< why it cannot carry messages; "": it can. Of the module */
   int ranks;                      /**< of the whole job */
+  uint64_t mark;                  /**< node 0's tells the job from others */
   bool check, report;             /**< tmpirun --check, --report */
   cpu_set_t cpus;                 /**< on which it may run; empty: not known */
 };

@@ -12,12 +12,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/atomic.h"
 #include "core/internal/thread.h"
 
 struct tm_job tm_job = {.comms_max = TM_COMMS_MAX};
+
+uint64_t tm_job_new_mark(void) {
+  uint64_t mark = 0;
+  if (getrandom(&mark, sizeof mark, 0) != sizeof mark || mark == 0)
+    mark = mltp_now() << 22 | (uint64_t)getpid(); /* pids have 22 bits */
+  return mark;
+}
+
+/* Two ranks may be the first ones at a time. */
+uint64_t tm_job_mark(void) {
+  uint64_t before = mt_load_relaxed(&tm_job.mark), mark;
+  if (before != 0) return before;
+  mark = tm_job_new_mark();
+  return mt_cas_relaxed(&tm_job.mark, &before, mark) ? mark : before;
+}
 
 void tm_job_wait(enum tm_wait wait, uint64_t spin_ns) {
   tm_job.wait = wait;

@@ -166,9 +166,17 @@ struct tm_job {
   int *spawned_on;       /* [const] by number of a spawned rank from first_size on: its node, which
                             is [atomic] and relaxed: no number is known before it; NULL: one node */
   const struct tm_transport *far; /* [const] carries messages to other nodes; NULL: none */
+  uint64_t mark; /* [atomic] tells the job from others; 0: one node, which has not needed it.
+                    relaxed: it is set once, and the word is all there is */
 };
 
 TM_EXPORT extern struct tm_job tm_job;
+
+/** @return a number that no other job has. */
+TM_EXPORT uint64_t tm_job_new_mark(void);
+
+/** @return tm_job.mark, which is set if it was not. */
+uint64_t tm_job_mark(void);
 
 /** Before it: how to wait. spin_ns: of TM_WAIT_SPIN; 0: as long as a park takes. */
 TM_EXPORT void tm_job_wait(enum tm_wait wait, uint64_t spin_ns);

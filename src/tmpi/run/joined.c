@@ -96,7 +96,10 @@ static bool is_launched(void) {
 
 static void describe(struct tm_node *own, const struct tm_asked *asked) {
   const char *slash = strrchr(asked->program, '/');
-  *own = (struct tm_node){.ranks = asked->ranks, .check = asked->check, .report = asked->report};
+  *own = (struct tm_node){.ranks = asked->ranks,
+                          .mark = tm_job_new_mark(),
+                          .check = asked->check,
+                          .report = asked->report};
   gethostname(own->host, sizeof own->host - 1);
   if (os_read_text("/proc/sys/kernel/random/boot_id", own->machine, sizeof own->machine) != 0)
     own->machine[0] = '\0';
@@ -165,6 +168,7 @@ static bool join(const struct tm_nodes *nodes, struct tm_joined *joined) {
   joined->local = nodes->list[0].ranks / nodes->size;
   joined->first = tm_node_first(nodes, nodes->list[0].ranks, nodes->own);
   joined->cpus = count_cpus(nodes);
+  joined->mark = nodes->list[0].mark;
   size = nodes->size;
   own_number = nodes->own;
   return true;

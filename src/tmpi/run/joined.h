@@ -8,11 +8,13 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /** The ranks of this node. */
 struct tm_joined {
   int first, local;
-  int cpus; /**< of all machines, as far as is known; 0: of this one alone */
+  int cpus;      /**< of all machines, as far as is known; 0: of this one alone */
+  uint64_t mark; /**< of the job, of several nodes; 0: it has one */
 };
 
 /** What tmpirun was asked for, which has to be the same on all nodes. */

@@ -333,6 +333,7 @@ static int run(const struct settings *settings) {
     return 1;
   }
   tm_job.universe = universe(settings);
+  tm_job.mark = settings->joined.mark;
   tm_locations_start();
   int error = tm_watch_start(settings->timeout);
   if (error != 0) {
