@@ -273,13 +273,15 @@ class Nodes(unittest.TestCase):
             self.assertRegex(result.stderr, rf"node 0 \(\S+\): the program has not ended after {seconds} s")
 
     def test_a_deadlock_over_nodes_is_one_report(self):
-        for nodes, what, why in [
-                (2, "stuck", r"ranks 0 -> 1 -> 2 -> 3 -> 0 wait for each other in a circle: all receive first"),
+        circle = r"ranks 0 -> 1 -> 2 -> 3 -> 0 wait for each other in a circle: all receive first"
+        ended = r"rank 0 waits for rank 1, which is in MPI_Finalize"
+        for nodes, what, why, *options in [
+                (2, "stuck", circle), (2, "stuck", circle, "--one-to-one"),
                 (4, "stuck", r"ranks 0 -> 1 -> .* -> 7 -> 0 wait for each other in a circle: all receive first"),
                 (2, "stuck_send", r"ranks 0 -> 1 -> 2 -> 3 -> 0 wait for each other in a circle: all send first"),
-                (2, "stuck_ended", r"rank 0 waits for rank 1, which is in MPI_Finalize")]:
-            with self.subTest(what, nodes=nodes):
-                result = launch("-n", str(nodes), TMPIRUN, "--timeout=600", "-n", str(2 * nodes), OVER_NODES, what)
+                (2, "stuck_ended", ended), (2, "stuck_ended", ended, "--one-to-one")]:
+            with self.subTest(what, nodes=nodes, options=options):
+                result = launch("-n", str(nodes), TMPIRUN, "--timeout=600", *options, "-n", str(2 * nodes), OVER_NODES, what)
                 self.assertEqual((result.returncode, result.stdout.count("right")), (86, 0), result)
                 self.assertEqual(result.stderr.count("tmpi: deadlock of"), 1, result)
                 self.assertRegex(result.stderr, why)
@@ -287,9 +289,9 @@ class Nodes(unittest.TestCase):
                     self.assertRegex(result.stderr, rf"tmpi:   rank {rank} waits in MPI_\w+.*, at over_nodes.c:\d+")
 
     def test_a_node_whose_ranks_wait_for_one_that_sleeps_is_no_deadlock(self):
-        for what in ["stuck_not", "stuck_later"]:
-            with self.subTest(what):
-                result = launch("-n", "2", TMPIRUN, "--timeout=600", "-n", "4", OVER_NODES, what)
+        for what, *options in [("stuck_not",), ("stuck_later",), ("stuck_not", "--one-to-one"), ("stuck_later", "--one-to-one")]:
+            with self.subTest(what, options=options):
+                result = launch("-n", "2", TMPIRUN, "--timeout=600", *options, "-n", "4", OVER_NODES, what)
                 self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "right\n", ""), result)
 
     def test_idle_vps_of_nodes_that_outnumber_cpus_search_briefly(self):

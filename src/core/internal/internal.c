@@ -184,7 +184,11 @@ void mti_set_deadlock_hook(bool (*report)(void)) { mt_deadlock_hook = report; }
 
 void mti_set_deadlock_elsewhere(bool (*elsewhere)(void)) { mt_deadlock_elsewhere = elsewhere; }
 
-bool mti_still_rests(void) { return mt_vps_rest_as_noted(); }
+/* Relaxed: as in check_deadlock(). A waiter in a lock may have been woken. */
+bool mti_still_rests(void) {
+  if (mt_vp_count() != 0) return mt_vps_rest_as_noted();
+  return mt_all_parked() && mt_load_relaxed(&mt_rt.outside.in_locks) == 0;
+}
 
 bool mti_deadlock_report(void) { return mt_deadlock_report(); }
 
@@ -200,6 +204,11 @@ void mti_set_idle_hook(void (*hook)(bool sleeps)) {
 
 void mti_add_bystanders(uint32_t more) {
   mt_add_relaxed(&mt_deadlock_bystanders, more); /* relaxed: a count */
+}
+
+void mti_be_bystander(void) {
+  if (mt_self("mltp_lock") != NULL)
+    mt_add_relaxed(&mt_rt.outside.bystanders, 1); /* relaxed: a count */
 }
 
 bool mti_peek(void *to, const void *from, size_t size) { return mt_peek(to, from, size); }

@@ -35,7 +35,8 @@ MTI_EXPORT void mti_set_deadlock_hook(bool (*report)(void));
  * intervals. It calls, or lets another thread call, mti_deadlock_report() when nothing may. */
 MTI_EXPORT void mti_set_deadlock_elsewhere(bool (*elsewhere)(void));
 
-/** @return whether no thread has run since that function was last asked. Not without VPs. */
+/** @return whether no thread has run since that function was last asked. Without VPs only: whether
+ * none can run now. */
 MTI_EXPORT bool mti_still_rests(void);
 
 /** Reports a deadlock, once. @return whether the process has to end, with MLTP_EXIT_DEADLOCK. */
@@ -95,6 +96,10 @@ MTI_EXPORT size_t mti_stack_mappings(size_t stacks);
 /** Counts `more` kernel threads of the process that never make a thread ready. The deadlock check
  * does not wait for them. */
 MTI_EXPORT void mti_add_bystanders(uint32_t more);
+
+/** The calling kernel thread, which mti_add_bystanders() has counted, takes locks of the library.
+ * Call it before the first one. It never exits. */
+MTI_EXPORT void mti_be_bystander(void);
 
 /** Copies memory that others may be changing, freeing or unmapping. Also in a signal handler.
  * @return false: the memory cannot be read. */

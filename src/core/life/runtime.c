@@ -161,6 +161,7 @@ static void set_state(int vps, bool bound_main) {
   const struct mt_outside_state outside = mt_rt.outside;
   memset(&mt_rt, 0, sizeof mt_rt);
   mt_rt.outside.foreign_live = outside.foreign_live;
+  mt_rt.outside.bystanders = outside.bystanders;
   mt_rt.outside.parked = outside.parked;
   mt_rt.outside.in_locks = outside.in_locks;
   const int cpus = os_cpus();

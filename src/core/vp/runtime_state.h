@@ -78,6 +78,7 @@ struct mt_outside_state {
   uint64_t ended;        /* [atomic] bound threads that ended */
   uint32_t bound_live;   /* [atomic] kernel threads of bound threads */
   uint32_t foreign_live; /* [atomic] foreign threads seen */
+  uint32_t bystanders;   /* [atomic] of them, threads that make none ready; relaxed: a count */
   uint32_t parked;       /* [atomic] bound and foreign threads that are parked */
   uint32_t in_locks;     /* [atomic] of them, those asleep on the futex of a lock */
   uint64_t awaits[3];    /* [atomic] as mt_stats.awaits */
@@ -129,7 +130,7 @@ bool mt_vps_still_rest(void);
 bool mt_vps_note_rest(void);
 
 /** @return whether no VP has been awake since mt_vps_note_rest(). A timer that was set since then
- * was set by a VP. Not without VPs: bound threads are not seen that are about to run. */
+ * was set by a VP. Not without VPs: mt_all_parked() tells about bound threads. */
 bool mt_vps_rest_as_noted(void);
 
 /** @return whether there is a runtime. Without one nobody waits and no timer is set: C++

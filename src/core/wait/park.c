@@ -15,6 +15,7 @@
 #include "core/vp/alternative.h"
 #include "instrument/debug_hooks.h"
 #include "instrument/probes.h"
+#include "policy/idle.h"
 
 struct mltp_thread *mt_waitq_take_all(mltp_waitq_t *q) {
   struct mltp_thread *first = q->head_;
@@ -25,35 +26,41 @@ struct mltp_thread *mt_waitq_take_all(mltp_waitq_t *q) {
   return first;
 }
 
-/* @return true when no thread of the kernel backend can run any more, unless
- * threads we do not know help. On VPs, the watchdog looks. */
-static bool all_parked(void) {
+/* On VPs, the watchdog looks. */
+bool mt_all_parked(void) {
   uint32_t main = 1;
   return mt_load_relaxed(&mt_rt.vp_count) == 0 &&
-         mt_load_relaxed(&mt_rt.outside.parked) ==
+         mt_load_relaxed(&mt_rt.outside.parked) + mt_load_relaxed(&mt_rt.outside.bystanders) ==
              mt_load_relaxed(&mt_rt.outside.bound_live) +
                  mt_load_relaxed(&mt_rt.outside.foreign_live) + main;
 }
 
+/* Where others than this process's threads may make one ready, one look may come at the wrong time:
+ * main looks again and again. */
+static bool looks_again(const struct mltp_thread *self) {
+  return mt_deadlock_elsewhere != NULL && self == mt_rt.main &&
+         mt_load_relaxed(&mt_rt.vp_count) == 0;
+}
+
 /* A bound or foreign thread sleeps on its token. @return false at the deadline. */
 static bool sleep_on_token(struct mltp_thread *self, uint64_t deadline) {
-  bool look = deadline == MLTP_NEVER && all_parked();
+  bool look = deadline == MLTP_NEVER && (mt_all_parked() || looks_again(self));
   uint64_t until = look ? os_now() + MT_DEADLOCK_NS : deadline;
   while (mt_load_acquire(&self->token) == 0) { /* PK-3 acquire: pairs PK-4 */
     if (os_futex_wait(&self->token, 0, until) != ETIMEDOUT) continue;
     if (!look) return false;
-    if (all_parked()) mt_debug.deadlock_suspected();
-    look = false;
-    until = MLTP_NEVER;
+    if (mt_all_parked()) mt_debug.deadlock_suspected();
+    look = looks_again(self);
+    until = look ? os_now() + MT_RECHECK_NS : MLTP_NEVER;
   }
   return true;
 }
 
 void mt_park_last(void) {
   mt_add_relaxed(&mt_rt.outside.parked, 1); /* relaxed: as in mt_park_outside() */
-  if (all_parked()) {
+  if (mt_all_parked()) {
     os_nap(MT_DEADLOCK_NS);
-    if (all_parked()) mt_debug.deadlock_suspected();
+    if (mt_all_parked()) mt_debug.deadlock_suspected();
   }
   mt_add_relaxed(&mt_rt.outside.parked, -1);
 }
@@ -61,10 +68,10 @@ void mt_park_last(void) {
 void mt_park_in_lock(uint32_t *futex, uint32_t value) {
   mt_add_relaxed(&mt_rt.outside.in_locks, 1); /* relaxed: both for the deadlock report */
   mt_add_relaxed(&mt_rt.outside.parked, 1);
-  bool look = all_parked();
+  bool look = mt_all_parked();
   uint64_t until = look ? os_now() + MT_DEADLOCK_NS : MLTP_NEVER;
   if (os_futex_wait(futex, value, until) == ETIMEDOUT && look) {
-    if (all_parked()) mt_debug.deadlock_suspected();
+    if (mt_all_parked()) mt_debug.deadlock_suspected();
     os_futex_wait(futex, value, MLTP_NEVER);
   }
   mt_add_relaxed(&mt_rt.outside.parked, -1);

@@ -97,6 +97,11 @@ static inline void mt_park(struct mltp_thread *self, mt_ilock *ilock, enum mt_wh
   mt_park_timed(self, ilock, why, NULL);
 }
 
+/** @return whether, with the kernel backend, each thread of the library's waits without a deadline,
+ * bystanders left out. Then none can run, unless a kernel thread that the library does not know
+ * makes one ready, or one in a lock (`in_locks`) has been woken. */
+bool mt_all_parked(void);
+
 /** The calling bound thread has ended, and no longer uses its descriptor: it makes no other thread
  * ready. With the kernel backend it looks for a deadlock, since the threads that wait indefinitely
  * looked when they began to wait. */

@@ -476,6 +476,7 @@ static bool serve_once(void) {
 static void *serve(void *unused) {
   struct pollfd events = {.events = POLLIN};
   (void)unused;
+  mti_be_bystander();
   tm_ucx.ucp_worker_get_efd(tm_ucx_worker, &events.fd);
   tm_wakeups_open(events.fd);
   for (;;) {
