@@ -402,6 +402,12 @@ static void same_buffers(void) {
 /* What looks alike and is right. */
 static void right_buffers(void) {
   MPI_Request requests[2];
+  int index, done = 0;
+  MPI_Isend(values, 10, MPI_INT, rank, 0, MPI_COMM_WORLD, &requests[0]);
+  MPI_Irecv(others, 10, MPI_INT, rank, 0, MPI_COMM_WORLD, &requests[1]);
+  while (!done) MPI_Request_get_status_any(1, requests, &index, &done, MPI_STATUS_IGNORE);
+  values[3]++; /* it is complete, although the program has its request */
+  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
   MPI_Send_init(values, 10, MPI_INT, rank, 0, MPI_COMM_WORLD, &requests[0]);
   MPI_Recv_init(others, 10, MPI_INT, rank, 0, MPI_COMM_WORLD, &requests[1]);
   for (int i = 0; i < 3; i++) {

@@ -120,7 +120,7 @@ static void put_flush_local_put(void) {
 
 /* Gets that are complete at their origin are followed by puts, of it and of another rank. */
 static void ordered_gets(void) {
-  enum { WAITS, WAITS_LARGE, TESTS, FLUSHES, FLUSHES_ALL, WAYS };
+  enum { WAITS, WAITS_LARGE, TESTS, LOOKS, LOOKS_AT_ALL, FLUSHES, FLUSHES_ALL, WAYS };
   for (int way = 0; way < WAYS; way++) {
     MPI_Request request;
     int done = 0;
@@ -134,10 +134,15 @@ static void ordered_gets(void) {
         MPI_Rget(values, 4, MPI_INT, 0, 0, 4, MPI_INT, window, &request);
       if (way <= WAITS_LARGE) wait_for(&request);
       while (way == TESTS && !done) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+      while (way == LOOKS && !done) MPI_Request_get_status(request, &done, MPI_STATUS_IGNORE);
+      while (way == LOOKS_AT_ALL && !done)
+        MPI_Request_get_status_all(1, &request, &done, MPI_STATUSES_IGNORE);
       if (way == FLUSHES) MPI_Win_flush_local(0, window);
       if (way == FLUSHES_ALL) MPI_Win_flush_local_all(window);
-      MPI_Rput(values, 2, MPI_INT, 0, 0, 2, MPI_INT, window, &request);
-      wait_for(&request);
+      MPI_Request put;
+      MPI_Rput(values, 2, MPI_INT, 0, 0, 2, MPI_INT, window, &put);
+      wait_for(&put);
+      if (way == LOOKS || way == LOOKS_AT_ALL) wait_for(&request);
     }
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 2) MPI_Put(values, 2, MPI_INT, 0, 2, 2, MPI_INT, window);

@@ -27,7 +27,9 @@ OBJECTS = {"MPI_Comm": "COMM", "MPI_Group": "GROUP", "MPI_Datatype": "TYPE", "MP
            "MPI_Errhandler": "ERRHANDLER", "MPI_Info": "INFO", "MPI_Request": "REQUEST",
            "MPI_Win": "WIN", "MPI_File": "FILE"}
 # What takes a handle's address and makes none.
-MAKES_NONE = re.compile(r"(Wait|Test|Start|Cancel|Type_commit|Comm_disconnect|Comm_get_parent)|\w*_free\b|File_close")
+MAKES_NONE = re.compile(r"(Wait|Test|Start|Cancel|Type_commit|Comm_disconnect|Comm_get_parent|Request_get_status)|\w*_free\b|File_close")
+# What finds requests complete and leaves them to the program.
+LOOKS = re.compile(r"Request_get_status")
 
 
 def parameters(text):
@@ -58,6 +60,12 @@ def object_of(params):
     return "NULL", "TM_NO_OBJECT", "0"
 
 
+def looked_at(params):
+    """The requests of a call that leaves them, as object_of()."""
+    argument, array = next((argument, array) for kind, argument, array in params if kind.removeprefix("const ") == "MPI_Request")
+    return (f"(void *)(uintptr_t){argument}", "TM_REQUEST", "count") if array else (f"&{argument}", "TM_REQUEST", "1")
+
+
 def wrapper(number, name, params):
     """The text of one."""
     names = {argument: kind + array for kind, argument, array in params}
@@ -67,7 +75,7 @@ def wrapper(number, name, params):
             scalars[SCALARS[argument, kind]] = argument
         if name.startswith("Win_") and (argument, kind) == ("rank", "int"):
             scalars["peer"] = argument
-    address, kind, count = object_of(params)
+    address, kind, count = (looked_at if LOOKS.match(name) else object_of)(params)
     declared = ", ".join(f"{k}{' ' if not k.endswith('*') else ''}{a}{b}" for k, a, b in params)
     fields = "".join(f", .{field} = {value}" for field, value in scalars.items())
     return f"""

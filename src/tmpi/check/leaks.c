@@ -7,6 +7,7 @@
 #include "core/internal/locks.h"
 #include "tmpi/check/check.h"
 #include "tmpi/layout/type.h"
+#include "tmpi/match/match.h"
 #include "tmpi/object/hash.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/report/location.h"
@@ -67,6 +68,21 @@ static void look_at_persistent(const struct tm_seen *seen, const struct tm_reque
     tm_buffers_start_send(seen, request);
 }
 
+/* A call has found the request complete, or perhaps not, and it stays. Its memory is the program's
+ * again, as behind MPI_Wait(). */
+static void look_at_status(const struct tm_seen *seen, const struct tm_request *request) {
+  if (!tm_request_was_done(request)) return;
+  tm_buffers_drop(seen->rank, request);
+  tm_windows_complete(request);
+}
+
+static void look_at_request(const struct tm_seen *seen, const struct tm_request *request) {
+  if (strncmp(tm_calls[seen->call], "MPI_Request_get_status", 22) == 0)
+    look_at_status(seen, request);
+  else
+    look_at_persistent(seen, request);
+}
+
 void tm_leaks_end(struct tm_seen *seen) {
   void *const *handles = seen->object;
   if (seen->object == NULL || seen->kind == TM_NO_OBJECT) return;
@@ -86,7 +102,7 @@ void tm_leaks_end(struct tm_seen *seen) {
     if ((uintptr_t)before < PREDEFINED) continue;
     bool is_request = seen->kind == TM_REQUEST;
     if (handles[i] == before) {
-      if (is_request) look_at_persistent(seen, before);
+      if (is_request) look_at_request(seen, before);
       continue;
     }
     drop(seen, before); /* freed, or complete */
