@@ -5,6 +5,7 @@
  * argument says what a parent does, or a child.
  */
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -84,6 +85,24 @@ static void check_places(void) {
   if (rank == 0) puts("right");
 }
 
+/* What a node has prepared for a spawn that another node refuses is given back: the arguments of a
+ * rank are kept until it starts. */
+static void refuse_often(void) {
+  enum { FIRST = 10, TIMES = 60, LENGTH = 100000 };
+  static char how[] = "placed", text[LENGTH + 1], *argv[] = {how, text, NULL};
+  size_t before = 0;
+  MPI_Comm inter;
+  memset(text, 'x', LENGTH);
+  for (int i = 0; i < TIMES; i++) {
+    struct mallinfo2 memory = mallinfo2();
+    size_t now = memory.uordblks + memory.hblkhd;
+    if (i == FIRST) before = now;
+    CHECK(i < FIRST || now < before + (size_t)(TIMES - FIRST) * LENGTH / 2);
+    EXPECT(MPI_ERR_SPAWN, MPI_Comm_spawn(self, argv, 2, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter,
+                                         MPI_ERRCODES_IGNORE));
+  }
+}
+
 /* A node's part of a spawn cannot be started, so none is, and the numbers are given again. */
 static void check_refused(void) {
   MPI_Comm inter;
@@ -93,6 +112,7 @@ static void check_refused(void) {
     CHECK(try_spawn("placed", 2, NULL, MPI_COMM_SELF, &inter) == MPI_ERR_SPAWN);
     CHECK(inter == MPI_COMM_NULL);
   }
+  if (rank == 0) refuse_often();
   if (rank == 0) spawn_on(1, "localhost", (const int[]){0});
   CHECK(rank != 0 || try_spawn("placed", 2, NULL, MPI_COMM_SELF, &inter) == MPI_ERR_SPAWN);
   if (rank == 0) puts("right");

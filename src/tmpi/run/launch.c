@@ -133,8 +133,19 @@ bool tm_process_create(int number, int argc, char **argv, void *(*function)(void
   mltp_attr_t attr = MLTP_ATTR_INIT;
   attr.name = process->name;
   attr.fp_control = 1; /* otherwise one rank's rounding mode would change the sums of all */
-  return copy_arguments(process, argc, argv) &&
-         mltp_create(&process->thread, &attr, function, argument) == 0;
+  if (!copy_arguments(process, argc, argv)) return false;
+  if (mltp_create(&process->thread, &attr, function, argument) == 0) return true;
+  process->thread = NULL;
+  tm_process_drop(number);
+  return false;
+}
+
+void tm_process_drop(int number) {
+  struct tm_process *process = &processes[number];
+  if (process->thread != NULL) mltp_detach(process->thread);
+  free(process->argv);
+  process->thread = NULL;
+  process->argv = NULL;
 }
 
 static bool start_rank(int number, const struct tm_parts *parts) {

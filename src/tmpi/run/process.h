@@ -85,6 +85,10 @@ struct tm_process *tm_process_of(int rank);
 bool tm_process_create(int number, int argc, char **argv, void *(*function)(void *),
                        void *argument);
 
+/** Gives back what tm_process_create() has made, of a rank that does not run: its thread ends by
+ * itself. Does nothing if there is nothing. */
+void tm_process_drop(int number);
+
 /** Runs a rank's program on the calling thread, which was made for it. folder: to start in, freed
  * here; NULL: tmpirun's. */
 void tm_process_run(struct tm_process *process, char *folder) __attribute__((noreturn));

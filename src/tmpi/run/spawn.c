@@ -298,8 +298,18 @@ static void add(struct tm_spawn *spawn) {
   tm_world_add(spawn->world, current.part);
 }
 
+/* Before the gate opens: the next spawn may prepare the same numbers while its threads end. */
+static void give_up(const struct tm_spawn *spawn) {
+  int end = spawn->first + spawn->world->group->size;
+  for (int i = spawn->first; i < end; i++)
+    if (tm_rank_is_here(i)) tm_process_drop(i);
+}
+
 static void finish(struct tm_spawn *spawn, bool go) {
-  if (go) add(spawn);
+  if (go)
+    add(spawn);
+  else if (current.gate != NULL)
+    give_up(spawn);
   if (current.gate != NULL) {
     current.gate->go = go;
     mltp_latch_count_down(&current.gate->opens, 1);
