@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file main.c mltp-bench: the command line. */
 #include <argp.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/digits.h"
 #include "experiment.h"
 #include "load.h"
 #include "report.h"
@@ -80,13 +80,11 @@ struct command {
 };
 
 static long parse_number(struct argp_state *state, const char *option, const char *text, long max) {
-  char *end;
-  errno = 0;
-  const long value = strtol(text, &end, 10);
-  if (errno != 0 || end == text || *end != '\0' || value < 1 || value > max) {
+  uint64_t value;
+  if (!mt_is_number(text, 1, (uint64_t)max, &value)) {
     argp_error(state, "--%s %s: not a whole number within 1..%ld", option, text, max);
   }
-  return value;
+  return (long)value;
 }
 
 /** A number, or a multiple of P, the CPUs. */
@@ -209,7 +207,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state) {
     case OPT_SLICES: o->problem.slices = parse_number(state, "slices", arg, 100000000000); break;
     case OPT_TOLERANCE:
       o->problem.tolerance = strtod(arg, &end);
-      if (*end != '\0' || !(o->problem.tolerance >= 1e-10 && o->problem.tolerance <= 0.1)) {
+      if (*arg < '0' || *arg > '9' || *end != '\0' ||
+          !(o->problem.tolerance >= 1e-10 && o->problem.tolerance <= 0.1)) {
         argp_error(state, "--tolerance %s: not a number within 1e-10..0.1", arg);
       }
       break;

@@ -5,6 +5,7 @@ import pathlib
 
 from . import drive, roles as roles_module
 from .counters import Counters
+from .cpus import number
 from .refusal import Refusal
 
 BUILT_IN = ("fp", "integer", "branchy", "cache", "memory", "mixed")
@@ -15,8 +16,8 @@ EVEN = 0.03  # modes closer than this are called even unless their runs agree be
 def add_command(commands):
     """Adds the command to dkctl's."""
     one = commands.add_parser("advise", help="run samples of a command in each mode, and compare their times")
-    one.add_argument("--copies", type=int, default=2, metavar="N", help="copies at the same time (%(default)s)")
-    one.add_argument("--runs", type=int, default=3, metavar="N", help="samples of each mode (%(default)s)")
+    one.add_argument("--copies", type=number, default=2, metavar="N", help="copies at the same time (%(default)s)")
+    one.add_argument("--runs", type=number, default=3, metavar="N", help="samples of each mode (%(default)s)")
     one.add_argument("--pair", metavar="USER,KERNEL", help="two CPUs that stand for siblings, where there is no SMT; auto: choose them")
     one.add_argument("--built-in", action="store_true", help="sample the six built-in programs")
     one.add_argument("--system", action="store_true",

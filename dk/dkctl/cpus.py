@@ -2,6 +2,14 @@
 """Sets of CPUs, in the two notations of the kernel: lists ("0-3,8") and masks ("0000000f,00000000")."""
 
 
+def number(text):
+    """Returns a number of decimal digits alone. ValueError: the text is none. int() takes spaces, signs and underscores,
+    so a typing error would be another number."""
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError(f"'{text}' is no number")
+    return int(text)
+
+
 def parse_list(text):
     """Returns the CPUs of a list such as "0-3,8". ValueError: the text is no such list."""
     found = set()
@@ -9,8 +17,8 @@ def parse_list(text):
         if not part.strip():
             continue
         first, dash, last = part.partition("-")
-        low, high = int(first), int(last if dash else first)
-        if low < 0 or high < low:
+        low, high = number(first), number(last if dash else first)
+        if high < low:
             raise ValueError(f"'{part}' is no range of CPUs")
         found.update(range(low, high + 1))
     return frozenset(found)

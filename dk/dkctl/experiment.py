@@ -14,7 +14,7 @@ import json
 import statistics
 
 from . import advise, apply, drive, hostplan, network, roles as roles_module, snapshot
-from .cpus import format_mask
+from .cpus import format_mask, number
 from .refusal import Refusal
 
 RPS = f"/sys/class/net/{network.NEAR}/queues/rx-0/rps_cpus"
@@ -25,7 +25,7 @@ def add_command(commands):
     one = commands.add_parser("experiment", help="the thesis's tests: copies of a program, modes, network load")
     one.add_argument("what", choices=("modes", "hybrid", "displacement"), help="which test")
     one.add_argument("--copies", default="2,3,4", metavar="N,...", help="numbers of copies (%(default)s)")
-    one.add_argument("--runs", type=int, default=3, metavar="N", help="runs of each case (%(default)s)")
+    one.add_argument("--runs", type=number, default=3, metavar="N", help="runs of each case (%(default)s)")
     one.add_argument("--pair", metavar="USER,KERNEL", help="two CPUs that stand for siblings, where there is no SMT; auto: choose them")
     one.add_argument("--programs", default=",".join(advise.BUILT_IN), metavar="NAME,...",
                      help="which of the built-in programs (%(default)s)")
@@ -57,7 +57,7 @@ def traffic(session, mode, group, loads):
 def parse_copies(text):
     """The numbers of copies of --copies."""
     try:
-        counts = [int(part) for part in text.split(",")]
+        counts = [number(part) for part in text.split(",")]
     except ValueError:
         counts = []
     if not counts or not all(1 <= n <= 1000 for n in counts):

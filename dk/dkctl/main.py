@@ -40,7 +40,7 @@ def add_scheduler(parser):
     """The options of the BPF scheduler."""
     parser.add_argument("--class", dest="kernel_class", choices=("kthread", "mm"), default="kthread",
                         help="kernel tasks are those flagged as kernel threads, or those without an mm (thesis)")
-    parser.add_argument("--epoch-ms", type=int, default=40, metavar="N", help="length of an epoch of mode hybrid")
+    parser.add_argument("--epoch-ms", type=cpus.number, default=40, metavar="N", help="length of an epoch of mode hybrid")
     parser.add_argument("--fault", choices=("stall",), help="let the scheduler fail so, to see the kernel eject it")
 
 

@@ -72,7 +72,7 @@ def parse_pair(text, topology):
     """The group that `--pair USER,KERNEL` names, in the order of its CPUs' roles."""
     what = f"pair '{text}'"
     try:
-        first, second = (int(part) for part in text.split(","))
+        first, second = (cpus.number(part) for part in text.split(","))
     except ValueError:
         raise Refusal(what, "it is not two CPU numbers", "write --pair 0,1", 2) from None
     check_known({first, second}, topology, what)

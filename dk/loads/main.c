@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digits.h"
+
 static const struct program {
   const char *name;
   load_round *round;
@@ -22,15 +24,14 @@ static const struct network {
 } networks[] = {{"serve", net_serve}, {"fetch", net_fetch}, {"flood", net_flood}};
 
 static int run_program(const struct program *program, const char *rounds_text) {
-  char *end = "";
-  long rounds = rounds_text ? strtol(rounds_text, &end, 10) : program->rounds;
-  if (*end || rounds < 1 || rounds > 1000000) {
+  uint64_t rounds = (uint64_t)program->rounds;
+  if (rounds_text && !mt_is_number(rounds_text, 1, 1000000, &rounds)) {
     fprintf(stderr, "dk-load: rounds '%s': no number from 1 to 1000000 (leave it out)\n",
             rounds_text);
     return 2;
   }
   uint64_t first = program->round();
-  for (long i = 1; i < rounds; i++) {
+  for (uint64_t i = 1; i < rounds; i++) {
     if (program->round() != first) {
       fprintf(stderr, "dk-load: %s: two rounds differ (do not trust this machine)\n",
               program->name);

@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/digits.h"
+
 enum { LOOK_MS = 200 }; /* how often it looks whether the kernel has ejected the scheduler */
 
 const char *argp_program_version = "dk-sched " DK_VERSION;
@@ -39,6 +41,7 @@ static struct {
 } options = {.roles = "", .epoch_ms = 40};
 
 static error_t parse(int key, char *text, struct argp_state *state) {
+  uint64_t epoch_ms;
   switch (key) {
     case 'r': options.roles = text; break;
     case 'e': options.epochs = text; break;
@@ -60,10 +63,10 @@ static error_t parse(int key, char *text, struct argp_state *state) {
       }
       break;
     case 'm':
-      options.epoch_ms = strtol(text, NULL, 10);
-      if (options.epoch_ms < 1 || options.epoch_ms > 10000) {
-        argp_error(state, "an epoch of %s ms is outside of 1 to 10000", text);
+      if (!mt_is_number(text, 1, 10000, &epoch_ms)) {
+        argp_error(state, "an epoch of '%s' ms is no number from 1 to 10000", text);
       }
+      options.epoch_ms = (long)epoch_ms;
       break;
     case ARGP_KEY_ARG: argp_error(state, "'%s' is no option", text); break;
     case ARGP_KEY_END:

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,8 @@
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "base/digits.h"
 
 enum { LINE = 32768 }; /* roles of 1,024 CPUs take less */
 
@@ -82,7 +85,11 @@ static json_t *status_answer(const struct scheduler *scheduler) {
 
 static json_t *prefer_answer(struct scheduler *scheduler, const char *pid, const char *mode) {
   enum dk_prefer wanted = !strcmp(mode, "dk") ? DK_PREFER_DK : DK_PREFER_SMT;
-  int error = scheduler_prefer(scheduler, (unsigned)strtoul(pid, NULL, 10), wanted);
+  uint64_t number;
+  if (!mt_is_number(pid, 1, INT_MAX, &number)) {
+    return error_answer("a process has no such number");
+  }
+  int error = scheduler_prefer(scheduler, (unsigned)number, wanted);
   return error ? error_answer(strerror(error)) : json_object();
 }
 

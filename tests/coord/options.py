@@ -78,7 +78,7 @@ def tool(words):
     """Nobody listens, and the program is short."""
     with tempfile.TemporaryDirectory() as folder:
         name, rest = words
-        end = ["--", "/bin/true"] if name == "jobs" else ["--count=1"]
+        end = {"jobs": ["--", "/bin/true"], "top": ["--count=1"], "ps": []}[name]
         judge(ended([MLTP, name, *rest, *end], folder, PATH=folder), range(128))
 
 
@@ -95,6 +95,7 @@ def program(words):
 def numbers():
     """A number is digits alone. With a space or a sign it would be another word's, or a typing error."""
     for words in ([MLTPD, "--cpus="], [MLTPD, "--per-user="], [MLTP, "jobs", "--jobs="], [MLTP, "top", "--count="],
+                  [MLTP, "top", "--count=1", "--delay="],
                   [MLTP, "explore", "--runs="], [MLTP, "dump", "--", ""]):
         for number in (" 2", "+2", "2 ", "", "0"):
             done = ended([*words[:-1], words[-1] + number, "/bin/true"][:-1 if "dump" in words else None], "/")

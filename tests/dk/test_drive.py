@@ -65,7 +65,7 @@ class Programs(unittest.TestCase):
             self.assertEqual(done.stdout, f"{name} {RESULTS[name]}\n")
 
     def test_usage(self):
-        for words in ([], ["fp", "0"], ["fp", "x"], ["swim"], ["flood", "nowhere"]):
+        for words in ([], ["fp", "0"], ["fp", "x"], ["fp", " 4"], ["fp", "4x"], ["swim"], ["flood", "nowhere"]):
             done = subprocess.run([LOAD, *words], capture_output=True, text=True, check=False)
             self.assertNotEqual(done.returncode, 0)
             self.assertTrue(done.stderr)

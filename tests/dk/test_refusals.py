@@ -76,6 +76,15 @@ class Refusals(Caller):
         for words in (["mode", "turbo"], ["fly"], []):
             self.assertEqual(self.call(*words)[0], 2)
 
+    def test_numbers_are_digits_alone(self):
+        """A space or a sign in a number is a typing error."""
+        self.refused("mode", "dk", "--cores", "0, 1", status=2, says="no list of CPUs")
+        self.refused("mode", "dk", "--pair", "0,+1", status=2, says="not two CPU numbers")
+        self.refused("experiment", "modes", "--copies", "2, 3", status=2, says="no list of numbers")
+        for words in (["mode", "dk", "--epoch-ms", " 40"], ["advise", "--runs", "+3", "--", "true"],
+                      ["advise", "--copies", "1_0", "--", "true"]):
+            self.assertEqual(self.call(*words)[0], 2)
+
     def test_an_offline_cpu(self):
         self.refused("mode", "dk", "--cores", "3", host=MACHINES["offline"].host(), status=2, says="offline")
 

@@ -72,7 +72,7 @@ static void print_programs(const struct programs *p, const struct programs *befo
 static long milliseconds(const char *text, struct argp_state *state) {
   char *end;
   double seconds = strtod(text, &end);
-  if (end == text || *end != '\0' || !(seconds >= 0.05 && seconds <= 3600))
+  if (*text < '0' || *text > '9' || *end != '\0' || !(seconds >= 0.05 && seconds <= 3600))
     argp_error(state, "--delay %s: not a number of seconds within 0.05..3600", text);
   return (long)(seconds * 1000);
 }
