@@ -239,6 +239,18 @@ class Without(Reported):
             self.reported(1, [self.tmpirun, option, PROGRAM],
                       r"--check and --report are not there: .*check.so: cannot open .* \(build with libjansson-dev")
 
+    def test_checks_that_do_not_fit(self):
+        """The remedy is another one where the module is there, and is of another build, or lacks a library."""
+        module = self.folder / "lib" / "tmpi" / "check.so"
+        for text, options, remedy in (("missing()", [], "from one build"), ("0", ["-l:libjansson.so.99"], "install libjansson")):
+            (self.folder / "module.c").write_text(f"int missing(void); int module(void) {{ return {text}; }}\n", encoding="ascii")
+            (self.folder / "stub.c").write_text("int stub;\n", encoding="ascii")
+            library = ["-L", self.folder, "-Wl,--no-as-needed", *options] if options else []
+            subprocess.run(["cc", "-shared", "-fPIC", "-Wl,-soname,libjansson.so.99", "-o", self.folder / "libjansson.so.99",
+                            self.folder / "stub.c"], check=True)
+            subprocess.run(["cc", "-shared", "-fPIC", "-o", module, self.folder / "module.c", *library], check=True)
+            self.reported(1, [self.tmpirun, "--check", PROGRAM], rf"--check and --report are not there: .* \([^(]*{remedy}\)\n")
+
     def test_places_are_offsets(self):
         self.reported(DEADLOCK, [self.tmpirun, "-n", 3, PROGRAM, "deep"],
                   r"rank 0 waits in MPI_Recv: .*, at reports\+0x[0-9a-f]+ \(deeper\)",

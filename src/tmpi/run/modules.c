@@ -27,11 +27,20 @@ const void *tm_module(const char *name, const char *symbol) {
 static const struct tm_check *checks; /* NULL: not wanted */
 static bool looks;                    /* --check, beside --report perhaps */
 
+/* A build without libjansson has no such module. One that is there comes from another build, or
+ * lacks a library. */
+static const char *remedy(const char *why) {
+  if (why == NULL) why = "";
+  if (strstr(why, "check.so: cannot open") != NULL) return "build with libjansson-dev";
+  if (strstr(why, "libjansson") != NULL) return "install libjansson";
+  return "install tmpirun and its libraries from one build";
+}
+
 bool tm_checks_load(void) {
   checks = tm_module("check", "tm_check");
   if (checks != NULL) return true;
-  fprintf(stderr, "tmpirun: --check and --report are not there: %s (build with libjansson-dev)\n",
-          dlerror());
+  const char *why = dlerror();
+  fprintf(stderr, "tmpirun: --check and --report are not there: %s (%s)\n", why, remedy(why));
   return false;
 }
 
