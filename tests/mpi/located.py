@@ -6,13 +6,14 @@ usage: located.py TMPIRUN PROGRAM SOURCE
 """
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import unittest
 
 DEADLOCK = 86
 ERR_RANK = 6
-TMPIRUN = PROGRAM = ""
+TMPIRUN = PROGRAM = SOURCE = ""
 LINES = []
 
 
@@ -43,6 +44,26 @@ class Located(unittest.TestCase):
     def test_an_error(self):
         self.assertIn(f"at located.f90:{line_of('call MPI_Send')} (", self.report(ERR_RANK, "fails"))
 
+    def test_a_library_with_a_subroutine_that_is_written_by_hand(self):
+        """Its note comes with each of them."""
+        program, source = pathlib.Path(PROGRAM).with_name("located_part"), pathlib.Path(SOURCE).with_name("located_part.f90")
+        lines = source.read_text(encoding="ascii").splitlines()
+        line = 1 + next(i for i, text in enumerate(lines) if "call MPI_Init" in text)
+        result = subprocess.run([TMPIRUN, program], capture_output=True, text=True, check=False)
+        self.assertIn(f"at located_part.f90:{line} (", result.stderr, result)
+
+    def test_without_tmpirun(self):
+        """Then a report names an offset in the program, which addr2line takes."""
+        result = subprocess.run([PROGRAM, "fails"], capture_output=True, text=True, check=False)
+        self.assertEqual(result.returncode, ERR_RANK, result)
+        offset = re.search(r"MPI_Send .*, at \S*located\+0x([0-9a-f]+)", result.stderr)
+        self.assertTrue(offset, result)
+        if not shutil.which("addr2line"):
+            self.skipTest("no addr2line here (install binutils)")
+        call = hex(int(offset[1], 16) - 1)  # the address is where the call returns to
+        place = subprocess.run(["addr2line", "-e", PROGRAM, call], capture_output=True, text=True, check=True).stdout
+        self.assertIn(f"located.f90:{line_of('call MPI_Send')}\n", place)
+
     def test_a_rank_that_polls(self):
         """At the time limit a rank is anywhere in its loop. On a busy machine it has not come there after a second."""
         first = line_of("do while")
@@ -55,6 +76,6 @@ class Located(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    TMPIRUN, PROGRAM = sys.argv[1:3]
-    LINES = pathlib.Path(sys.argv[3]).read_text().splitlines()
+    TMPIRUN, PROGRAM, SOURCE = sys.argv[1:4]
+    LINES = pathlib.Path(SOURCE).read_text().splitlines()
     unittest.main(argv=sys.argv[:1] + sys.argv[4:])

@@ -577,8 +577,7 @@ def main():
         else:
             bindings.append(binding)
     notice = "made by tools/mpi/fortran.py"
-    source.write_text(f"/* {notice} */\n#include \"tmpi/bindings/code_note.h\"\n#include \"tmpi/bindings/section.h\"\n\n"
-                      "TMF_CODE_NOTE();\n\n"
+    source.write_text(f"/* {notice} */\n#include \"tmpi/bindings/section.h\"\n\n"
                       + "\n".join(b.c(prefix) + (b.c_of_sections(prefix) if b.buffers() else "")
                                   for b in [*bindings, *large.values()] for prefix in ("MPI_", "PMPI_")))
     include.write_text(f"! {notice}\n" + parameters(header) + FUNCTIONS_OF_REAL)

@@ -18,6 +18,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "tmpi/bindings/code_note.h"
+
+TMF_CODE_NOTE();
+
 /** The variables of mpif.h whose addresses have a meaning. */
 extern MPI_Fint tmpi_bottom_, tmpi_in_place_, tmpi_buffer_automatic_;
 extern MPI_Fint tmpi_unweighted_[1], tmpi_weights_empty_[1];

@@ -3,11 +3,13 @@
 #include "tmpi/report/location.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/internal/process.h"
+#include "tmpi/bindings/code_note.h"
 
 enum { FRAMES_MAX = 64 };
 
@@ -19,11 +21,39 @@ struct frame {
 
 /* ---- without tmpirun */
 
-static bool is_not_ours(const void *address) {
+struct asked {
+  uintptr_t address;
+  bool in_bindings;
+};
+
+/* Looks for the subroutines for Fortran in the object that has the address. */
+static int look_in(struct dl_phdr_info *info, size_t size, void *data) {
+  struct asked *asked = data;
+  size_t offset = asked->address - info->dlpi_addr, start, end;
+  bool has = false;
+  (void)size;
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+    has |= p->p_type == PT_LOAD && offset - p->p_vaddr < p->p_memsz;
+  }
+  for (int i = 0; i < info->dlpi_phnum && has; i++) {
+    const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+    if (p->p_type == PT_NOTE &&
+        tmf_code_find((const char *)info->dlpi_addr, p->p_vaddr, p->p_filesz, &start, &end))
+      asked->in_bindings = offset >= start && offset < end;
+  }
+  return has; /* then no other has it */
+}
+
+static bool is_not_ours(const void *return_address) {
   Dl_info there, here;
-  return dladdr(address, &there) != 0 &&
-         dladdr((const void *)(uintptr_t)tm_location_call_site, &here) != 0 &&
-         there.dli_fbase != here.dli_fbase;
+  struct asked asked = {.address = (uintptr_t)return_address - 1}; /* of the call */
+  if (dladdr(return_address, &there) == 0 ||
+      dladdr((const void *)(uintptr_t)tm_location_call_site, &here) == 0 ||
+      there.dli_fbase == here.dli_fbase)
+    return false;
+  dl_iterate_phdr(look_in, &asked);
+  return !asked.in_bindings;
 }
 
 static void name_symbol(char *text, size_t size, const void *address) {
