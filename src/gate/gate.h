@@ -22,7 +22,8 @@
  * One internal lock (gt_lock) guards lot, ready queue and states. It is taken only where a thread
  * waits or wakes. While it is held, and outside of RUNS, the functions of this library pass
  * straight to libc (`open` is 0), so the gate's own use of libc does not come back to it, and a
- * signal handler that interrupts a waiter does not wait.
+ * signal handler that interrupts a waiter does not wait. One that interrupts the holder of gt_lock
+ * runs when that is free (handlers.c).
  *
  * Protocol GT: a waiter counts itself in the slot of its object (GT-1), then tries the object a
  * last time. A waker makes the object free, then loads the count (GT-2). One of them sees the
@@ -93,6 +94,8 @@ struct gt_thread {
   bool locked;            /**< [owner] it has gt_lock */
   bool reposted;          /**< [owner] a handler posted a semaphore meanwhile */
   bool forked;            /**< [owner] a handler forked meanwhile, and this is the child */
+  bool put_off;           /**< [owner] handlers of the program wait for gt_unlock() */
+  uint64_t mask;          /**< [owner] signals that it blocked before these were put off */
   bool cancellable;       /**< [lock] a cancellation ends its wait */
   bool cancelled;         /**< [lock] pthread_cancel() was called for it */
   int result;             /**< [lock] how its wait ended */
@@ -282,6 +285,11 @@ uint64_t gt_seed_deadline(const struct timespec *until, clockid_t clock);
 
 /** In a child of fork(): routines that run once have others begun, which are not here. */
 void gt_once_forget(void);
+
+/* ---- handlers.c */
+
+/** Handlers run that were put off. One may leave by siglongjmp(). */
+void gt_handlers_run(struct gt_thread *me);
 
 /* ---- monitor.c */
 

@@ -24,6 +24,7 @@ static const struct {
     {"pthread_sigmask", offsetof(struct gt_next, set_mask)},
     {"sigprocmask", offsetof(struct gt_next, set_first_mask)},
     {"sigaction", offsetof(struct gt_next, set_action)},
+    {"signal", offsetof(struct gt_next, signal)},
     {"pthread_mutex_lock", offsetof(struct gt_next, mutex_lock)},
     {"pthread_mutex_trylock", offsetof(struct gt_next, mutex_trylock)},
     {"pthread_mutex_timedlock", offsetof(struct gt_next, mutex_timedlock)},

@@ -31,6 +31,7 @@ struct gt_next {
   __typeof__(pthread_sigmask) *set_mask;
   __typeof__(sigprocmask) *set_first_mask;
   __typeof__(sigaction) *set_action;
+  __typeof__(signal) *signal;
   __typeof__(pthread_mutex_lock) *mutex_lock;
   __typeof__(pthread_mutex_trylock) *mutex_trylock;
   __typeof__(pthread_mutex_timedlock) *mutex_timedlock;

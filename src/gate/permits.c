@@ -72,6 +72,21 @@ void gt_lock(struct gt_thread *me) {
   mt_ilock_lock(&lock);
 }
 
+/* What handlers could not do while the caller had the lock. Last: they may not return. */
+static __attribute__((noinline)) void catch_up(struct gt_thread *me) {
+  if (me->forked) {
+    me->forked = false;
+    gt_begin_child();
+  }
+  if (me->reposted) {
+    me->reposted = false;
+    gt_lock(me);
+    gt_lot_repost();
+    gt_unlock(me);
+  }
+  if (me->put_off) gt_handlers_run(me);
+}
+
 void gt_unlock(struct gt_thread *me) {
   uint32_t *wakes[DUE_MAX];
   int count = due.count;
@@ -88,16 +103,7 @@ void gt_unlock(struct gt_thread *me) {
   if (watch) gt_monitor_wake();
   if (ring) mt_client_ring();
   set_locked(me, false);
-  if (mt_unlikely(me->forked)) {
-    me->forked = false;
-    gt_begin_child();
-  }
-  if (mt_unlikely(me->reposted)) {
-    me->reposted = false;
-    gt_lock(me);
-    gt_lot_repost();
-    gt_unlock(me);
-  }
+  if (mt_unlikely(me->forked || me->reposted || me->put_off)) catch_up(me);
 }
 
 /* ---- the ready queue */

@@ -2,6 +2,7 @@
 /* SIGTRAP stays unblocked in a program whose threads step (step.h): the kernel ends a process that
  * traps while it blocks the signal. A program that blocks all signals means those from outside. */
 #include "gate/gate.h"
+#include "gate/handlers.h"
 #include "gate/next.h"
 #include "gate/step.h"
 
@@ -32,8 +33,8 @@ GT_EXPORT int sigaction(int signo, const struct sigaction *restrict action,
   sigset_t room;
   if (gt_next.create == NULL) gt_next_find();
   if (action == NULL || without_trap(&action->sa_mask, &room) == &action->sa_mask)
-    return gt_next.set_action(signo, action, old);
+    return gt_handlers_set(signo, action, old);
   changed = *action;
   changed.sa_mask = room;
-  return gt_next.set_action(signo, &changed, old);
+  return gt_handlers_set(signo, &changed, old);
 }

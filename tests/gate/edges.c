@@ -419,6 +419,45 @@ static void test_interrupted_waits(void) {
   }
 }
 
+/* ---- a handler that leaves a call that gives way, wherever that is */
+
+enum { JUMPS = 1000, YIELDERS = 3 };
+
+static sigjmp_buf before_yield;
+static volatile sig_atomic_t jumps_next, jumps_made;
+
+static void jump(int signo) {
+  (void)signo;
+  if (!jumps_next) return;
+  jumps_next = 0;
+  jumps_made++;
+  siglongjmp(before_yield, 1);
+}
+
+/* With an argument it interrupts that thread. */
+static void *yield_until_all_are_made(void *first) {
+  while (jumps_made < JUMPS) {
+    if (first != NULL && jumps_next) CHECK(pthread_kill(*(pthread_t *)first, SIGUSR2) == 0);
+    sched_yield();
+  }
+  return NULL;
+}
+
+static void test_jumps(void) {
+  static pthread_t first, threads[YIELDERS];
+  const struct sigaction action = {.sa_handler = jump};
+  CHECK(sigaction(SIGUSR2, &action, NULL) == 0);
+  first = pthread_self();
+  for (int i = 0; i < YIELDERS; i++)
+    CHECK(pthread_create(&threads[i], NULL, yield_until_all_are_made, i == 0 ? &first : NULL) == 0);
+  sigsetjmp(before_yield, 1);
+  pthread_mutex_lock(&mutex);
+  pthread_mutex_unlock(&mutex);
+  jumps_next = jumps_made < JUMPS;
+  while (jumps_next) sched_yield();
+  for (int i = 0; i < YIELDERS; i++) CHECK(pthread_join(threads[i], NULL) == 0);
+}
+
 /* ---- many that wait for one broadcast, and a child of a program that has such threads */
 
 enum { MANY = 40 };
@@ -546,6 +585,7 @@ int main(int argc, char **argv) {
   test_children_of_handlers();
   test_once(2);
   test_interrupted_waits();
+  test_jumps();
   test_many();
   test_disabled_cancellation();
   puts("right");

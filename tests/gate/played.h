@@ -24,8 +24,8 @@ static struct gt_thread t[MANY];
 
 /* What the others do, and what they were asked for. */
 static struct {
-  int watches, monitor_wakes, rings, turns, asides_ended, children, seed_points, seed_picks,
-      seed_yields;
+  int watches, monitor_wakes, rings, turns, asides_ended, children, handlers, seed_points,
+      seed_picks, seed_yields;
   bool takes_monitor, rings_back, picks;
   int reports;
   uint32_t active, demand;
@@ -58,6 +58,12 @@ void gt_aside_end(void) { others.asides_ended++; }
 void gt_begin_child(void) {
   others.children++;
   *gt_mark = 1;
+}
+
+void gt_handlers_run(struct gt_thread *me) {
+  CHECK(me == &gt_me && !me->locked && lock == 0);
+  me->put_off = false;
+  others.handlers++;
 }
 
 bool gt_seed_pick(void) {

@@ -274,7 +274,10 @@ static void handlers_that_interrupt_the_gate(void) {
   }
   gt_lock(&gt_me); /* a handler posts a semaphore: its waiters look again */
   gt_me.reposted = true;
+  EQUAL(others.handlers, 0);
+  gt_me.put_off = true; /* another one waits */
   gt_unlock(&gt_me);
+  EQUAL(others.handlers, 1);
   CHECK(!gt_me.reposted && !gt_me.locked && lock == 0);
   EQUAL(t[0].state, GT_RUNS);
   EQUAL(t[1].state, GT_PARKED);
