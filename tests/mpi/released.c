@@ -116,6 +116,34 @@ static void between_groups(void) {
   MPI_Barrier(groups);
 }
 
+static void on_comm(MPI_Comm *comm, int *code, ...) { CHECK(comm != NULL && *code != 0); }
+
+/* What has the error handler of another intercommunicator gives it back; a side of one color has
+ * nobody to meet. */
+static void made_of_groups(void) {
+  MPI_Errhandler handler;
+  MPI_Comm copy, made;
+  MPI_Group own;
+  MPI_Comm_dup(groups, &copy);
+  MPI_Comm_create_errhandler(on_comm, &handler);
+  MPI_Comm_set_errhandler(copy, handler);
+  MPI_Errhandler_free(&handler);
+  MPI_Comm_split(copy, 0, 0, &made);
+  MPI_Comm_free(&made);
+  MPI_Comm_split(copy, rank % 2, 0, &made);
+  CHECK(made == MPI_COMM_NULL);
+  MPI_Comm_split(copy, rank < 2 ? 1 : MPI_UNDEFINED, 0, &made);
+  CHECK((made != MPI_COMM_NULL) == (rank < 2));
+  if (made != MPI_COMM_NULL) MPI_Comm_free(&made);
+  MPI_Comm_group(copy, &own);
+  MPI_Comm_create(copy, own, &made);
+  MPI_Comm_free(&made);
+  MPI_Group_free(&own);
+  MPI_Intercomm_merge(copy, rank % 2, &made);
+  MPI_Comm_free(&made);
+  MPI_Comm_free(&copy);
+}
+
 /* The other ways to make a communicator. */
 static void more_communicators(void) {
   MPI_Comm copy, half, between, all, made;
@@ -205,7 +233,6 @@ static void small_objects(void) {
   MPI_Comm_free_keyval(&key);
 }
 
-static void on_comm(MPI_Comm *comm, int *code, ...) { CHECK(comm != NULL && *code != 0); }
 static void on_win(MPI_Win *win, int *code, ...) { CHECK(win != NULL && *code != 0); }
 static void on_session(MPI_Session *session, int *code, ...) {
   CHECK(session != NULL && *code != 0);
@@ -468,6 +495,7 @@ static const struct row rows[] = {
     {"communicators", communicators, ROUNDS},
     {"more communicators", more_communicators, FEW},
     {"between groups", between_groups, FEW},
+    {"made of groups", made_of_groups, FEW},
     {"sessions", sessions, FEW},
     {"ports", ports, FEW},
     {"small objects", small_objects, ROUNDS},

@@ -169,11 +169,10 @@ struct head {
 };
 
 /* Both groups' heads, one for each of their ranks, in the order of ranks; rank -1: not a head. */
-static struct head *exchange_heads(struct tm_comm *comm, const char *call, struct head own) {
+static struct head *exchange_heads(struct tm_comm *comm, struct head own) {
   struct head *heads = malloc((size_t)comm->remote->size * sizeof *heads);
   if (heads == NULL) tm_panic("no memory to split a communicator of %d ranks", comm->size);
   PMPI_Allgather(&own, sizeof own, MPI_BYTE, heads, sizeof own, MPI_BYTE, tm_comm_handle(comm));
-  (void)call;
   return heads;
 }
 
@@ -186,7 +185,7 @@ int tm_intercomm_split(struct tm_comm *comm, const char *call, int color, int ke
   if (error != MPI_SUCCESS) return error;
   struct tm_comm *local = side != MPI_COMM_NULL ? tm_comm_of(side) : NULL;
   bool is_head = local != NULL && local->rank == 0;
-  struct head *heads = exchange_heads(comm, call, (struct head){color, is_head ? comm->rank : -1});
+  struct head *heads = exchange_heads(comm, (struct head){color, is_head ? comm->rank : -1});
   for (int i = 0; i < comm->remote->size; i++)
     if (heads[i].rank >= 0 && heads[i].color == color) remote_leader = heads[i].rank;
   free(heads);
