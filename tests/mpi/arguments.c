@@ -101,6 +101,7 @@ static void point_to_point(void) {
   EXPECT(MPI_ERR_TAG, MPI_Irsend(buffer, 1, MPI_INT, 0, MPI_ANY_TAG, WORLD, &request));
   EXPECT(MPI_ERR_RANK, MPI_Send(buffer, 1, MPI_INT, MPI_ANY_SOURCE, 0, WORLD));
   EXPECT(MPI_ERR_BUFFER, MPI_Send(NULL, 1, MPI_INT, 0, 0, WORLD));
+  EXPECT(MPI_ERR_BUFFER, MPI_Send(NULL, 1, MPI_BYTE, 0, 0, WORLD));
   EXPECT(MPI_ERR_BUFFER, MPI_Bsend(buffer, 1, MPI_INT, 0, 0, WORLD)); /* none is attached */
   EXPECT(MPI_ERR_BUFFER, MPI_Ibsend(buffer, 1, MPI_INT, 0, 0, WORLD, &request));
   EXPECT(MPI_ERR_COUNT, MPI_Recv(buffer, -1, MPI_INT, 0, 0, WORLD, &status));
@@ -247,6 +248,7 @@ static void aliases(void) {
   const int *ones = (int[]){1}, *zeros = (int[]){0};
   const MPI_Datatype *ints = (MPI_Datatype[]){MPI_INT};
   EXPECT(MPI_ERR_BUFFER, MPI_Gather(buffer, 1, MPI_INT, buffer, 1, MPI_INT, 0, self));
+  EXPECT(MPI_ERR_BUFFER, MPI_Gather(buffer, 1, MPI_BYTE, buffer, 1, MPI_BYTE, 0, self));
   EXPECT(MPI_ERR_BUFFER, MPI_Igather(buffer, 1, MPI_INT, buffer, 1, MPI_INT, 0, self, &request));
   EXPECT(MPI_ERR_BUFFER,
          MPI_Gatherv(buffer + 3, 1, MPI_INT, buffer, ones, (int[]){3}, MPI_INT, 0, self));

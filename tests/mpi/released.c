@@ -434,6 +434,25 @@ static void refused_messages(void) {
   MPI_Type_free(&pair);
 }
 
+/* Copies that sends have left, in each place where a copy can be. */
+static void cancelled_messages(void) {
+  static char message[1000];
+  const int sizes[] = {0, 8, 100, sizeof message};
+  for (int i = 0; i < 4; i++) {
+    int cancelled;
+    MPI_Request requests[2];
+    MPI_Status status;
+    for (int k = 0; k < 2; k++)
+      MPI_Isend(message, sizes[i], MPI_BYTE, 0, k, MPI_COMM_SELF, &requests[k]);
+    for (int k = 0; k < 2; k++) {
+      MPI_Cancel(&requests[k]);
+      MPI_Wait(&requests[k], &status);
+      MPI_Test_cancelled(&status, &cancelled);
+      CHECK(cancelled);
+    }
+  }
+}
+
 static int refuse_copy(MPI_Comm comm, int key, void *extra, void *in, void *out, int *flag) {
   (void)comm, (void)key, (void)extra, (void)in, (void)out;
   *flag = 0;
@@ -508,6 +527,7 @@ static const struct row rows[] = {
     {"refused types", refused_types, ROUNDS},
     {"refused groups", refused_groups, ROUNDS},
     {"refused messages", refused_messages, ROUNDS},
+    {"cancelled messages", cancelled_messages, ROUNDS},
     {"refused objects", refused_objects, FEW},
 };
 

@@ -46,6 +46,9 @@ static struct {
 static int sent_count;
 static bool is_prepared, takes_order, has_order;
 static void (*at_wait)(void);
+static int blocks; /* of memory that are in use */
+static bool no_memory;
+static jmp_buf panic;
 static char *of_service; /* the order that it has */
 
 static void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -61,6 +64,21 @@ static void note(const char *format, ...) {
 static void check_trace(const char *expected) {
   assert_string_equal(trace, expected);
   trace[0] = '\0';
+}
+
+void *__real_malloc(size_t bytes);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_malloc(size_t bytes) {
+  if (no_memory) return NULL;
+  blocks++;
+  return __real_malloc(bytes);
+}
+
+void __real_free(void *block);
+void __wrap_free(void *block);
+void __wrap_free(void *block) {
+  blocks -= block != NULL;
+  __real_free(block);
 }
 
 /* ---- the rest of the library */
@@ -150,8 +168,8 @@ bool tm_spawn_service_decide(bool go, uint64_t asker) {
 }
 
 void tm_panic(const char *format, ...) {
-  (void)format;
-  abort();
+  assert_string_equal(format, "no memory to spawn");
+  longjmp(panic, 1);
 }
 
 /* ---- a job of three nodes */
@@ -198,6 +216,7 @@ static void take(int source, struct note what, const void *data, size_t bytes) {
 /* ---- the turn, on the node of rank 0 */
 
 static void the_turn_goes_round(void **state) {
+  int before = blocks;
   (void)state;
   take(2, (struct note){.step = ASK_TURN, .asker = 11}, NULL, 0);
   check_trace("give:2 "); /* at once */
@@ -219,6 +238,14 @@ static void the_turn_goes_round(void **state) {
   take(4, (struct note){.step = END_TURN}, NULL, 0);
   take(2, (struct note){.step = END_TURN}, NULL, 0);
   check_trace("give:4 give:2 ");
+  forget_notes();
+  assert_int_equal(blocks, before);
+  no_memory = true;
+  if (setjmp(panic) == 0) {
+    take(4, (struct note){.step = ASK_TURN}, NULL, 0);
+    fail_msg("there was no memory");
+  }
+  no_memory = false;
 }
 
 /* ---- a leader */
@@ -265,6 +292,26 @@ static void ranks_start_on_all_nodes(void **state) {
   assert_true(sent[2].note.value == 1 && sent[3].note.value == 1);
   int first, count;
   assert_memory_equal(tm_order_nodes(sent[0].data, &first, &count), placed, 4 * sizeof(int));
+}
+
+static void end_of_another(void) {
+  at_wait = answer_all;
+  take(2, (struct note){.step = END_TURN}, NULL, 0);
+}
+
+/* Another node's leader has the turn. */
+static void a_leader_that_waits(void **state) {
+  (void)state;
+  take(2, (struct note){.step = ASK_TURN, .asker = 11}, NULL, 0);
+  at_wait = end_of_another;
+  spawn = (struct tm_spawn){.commands = &command, .count = 1, .world = world};
+  assert_true(tm_spawn_on_nodes(&spawn, "MPI_Comm_spawn"));
+  check_trace(
+      "give:2 wait complete order:2 order:4 prepare wait complete "
+      "decision:2 decision:4 go wait complete ");
+  take(2, (struct note){.step = ASK_TURN, .asker = 12}, NULL, 0);
+  take(2, (struct note){.step = END_TURN}, NULL, 0);
+  check_trace("give:2 "); /* it has given the turn back */
 }
 
 /* On another node than that of rank 0 the turn is asked for, and given back. */
@@ -511,11 +558,11 @@ static void orders_without_room(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      JOB(the_turn_goes_round),   JOB(ranks_start_on_all_nodes), JOB(a_leader_elsewhere),
-      JOB(nodes_of_new_ranks),    JOB(hosts_of_new_ranks),       JOB(several_commands),
-      JOB(room_for_ranks),        JOB(nodes_that_refuse),        JOB(a_large_order),
-      JOB(orders_for_others),     JOB(orders_for_this_node),     JOB(orders_without_room),
-      JOB(nodes_that_have_ended),
+      JOB(the_turn_goes_round), JOB(ranks_start_on_all_nodes), JOB(a_leader_elsewhere),
+      JOB(a_leader_that_waits), JOB(nodes_of_new_ranks),       JOB(hosts_of_new_ranks),
+      JOB(several_commands),    JOB(room_for_ranks),           JOB(nodes_that_refuse),
+      JOB(a_large_order),       JOB(orders_for_others),        JOB(orders_for_this_node),
+      JOB(orders_without_room), JOB(nodes_that_have_ended),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
