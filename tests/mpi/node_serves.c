@@ -22,13 +22,14 @@ static void check_served(int times, const char *expected) {
 
 static void the_thread_sleeps_while_nothing_comes(void **state) {
   (void)state;
-  check_served(0, "watch " SERVED);
+  check_served(0, "bystander watch " SERVED);
   brings = 3;
-  check_served(0, "watch (....) " SERVED);
+  check_served(0, "bystander watch (....) " SERVED);
   brings = STEPS + 4;
-  check_served(0, "watch (................) (.....) " SERVED); /* ranks want the lock, too */
-  arms = UCS_ERR_BUSY;                                         /* something has come meanwhile */
-  check_served(0, "watch (.arm ) " SERVED);
+  check_served(0,
+               "bystander watch (................) (.....) " SERVED); /* ranks want the lock, too */
+  arms = UCS_ERR_BUSY; /* something has come meanwhile */
+  check_served(0, "bystander watch (.arm ) " SERVED);
 }
 
 static uint64_t step_ns;
@@ -59,7 +60,7 @@ static void add(char *to, const char *text, int times) {
  * once in which `empty` steps find nothing. */
 static void check_polls(int wakeups, uint64_t step, int found, int empty) {
   static char expected[EVENTS];
-  strcpy(expected, "watch ");
+  strcpy(expected, "bystander watch ");
   add(expected, SERVED, wakeups + 1);
   add(expected, "..", found);
   add(expected, ".", empty);
@@ -129,26 +130,26 @@ static void the_thread_leaves_messages_to_pollers(void **state) {
   transport->rest();
   check_events(""); /* it does not rely on them yet */
   at_poll = poll_quietly;
-  check_served(1, "watch " SERVED "off lease on " SERVED);
+  check_served(1, "bystander watch " SERVED "off lease on " SERVED);
   asleep = poll_in_lease;
   polls = 2;
-  check_served(1, "watch " SERVED "off lease lease lease on " SERVED);
+  check_served(1, "bystander watch " SERVED "off lease lease lease on " SERVED);
   polls = 3;
   rests_then = true; /* it sleeps until a message comes, and needs no lease for that */
-  check_served(1, "watch " SERVED "off lease lease lease wake on " SERVED);
+  check_served(1, "bystander watch " SERVED "off lease lease lease wake on " SERVED);
   rests_then = false;
   polls = 0;
   held_then = 1;
-  check_served(1, "watch " SERVED "off lease (packets ) on " SERVED);
+  check_served(1, "bystander watch " SERVED "off lease (packets ) on " SERVED);
   asleep = send_in_lease; /* which the thread sees to */
-  check_served(1, "watch " SERVED "off lease (offer 2 1 ) (packets ) on " SERVED);
+  check_served(1, "bystander watch " SERVED "off lease (offer 2 1 ) (packets ) on " SERVED);
   asleep = NULL;
   at_poll = poll_then_rest;
-  check_served(1, "watch " SERVED SERVED);
+  check_served(1, "bystander watch " SERVED SERVED);
   at_poll = poll_and_hold;
-  check_served(1, "watch " SERVED "(packets .arm ) poll ");
+  check_served(1, "bystander watch " SERVED "(packets .arm ) poll ");
   at_poll = NULL; /* nobody polls */
-  check_served(1, "watch " SERVED SERVED);
+  check_served(1, "bystander watch " SERVED SERVED);
 }
 
 /* ---- whether it rests */
@@ -174,12 +175,12 @@ static void a_transport_at_work_does_not_rest(void **state) {
   tm_ucx_under_way = 0;
   rest_mark = 0;
   at_lock = at_unlock = look; /* of the thread that serves */
-  check_served(0, "watch " SERVED);
+  check_served(0, "bystander watch " SERVED);
   assert_int_equal(looked, 2);
   assert_int_equal(rested, 0);
   at_lock = at_unlock = NULL;
   at_poll = look;
-  check_served(1, "watch " SERVED SERVED);
+  check_served(1, "bystander watch " SERVED SERVED);
   assert_int_equal(looked, 3);
   assert_int_equal(rested, 1);
 }
