@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Places of a C file where one small change makes a mutant, found in clang's syntax tree."""
+"""Places of a C file where one small change makes a mutant, found in clang's syntax tree. Memory orders are not changed:
+most of them are no instruction of their own here, and the models judge them."""
 import dataclasses
 import hashlib
 import shlex
@@ -7,7 +8,6 @@ import shlex
 from clang import cindex
 
 RELATIONAL = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
-ORDERS = ("_acquire", "_release", "_acq_rel", "_seq_cst")
 LOOPS = (cindex.CursorKind.WHILE_STMT, cindex.CursorKind.IF_STMT)
 # What a program cannot see: text for people, checks that stop a wrong program, probes.
 QUIET = ("MT_ASSERT", "MT_PROBE", "mt_message", "mt_panic", "static_assert")
@@ -90,8 +90,6 @@ class Finder:
             self.add(cursor, "drop", "(void)0")
         elif cursor.kind == kinds.INTEGER_LITERAL and parent is not None and parent.kind != kinds.CASE_STMT:
             self.number(cursor)
-        if cursor.kind == kinds.CALL_EXPR:
-            self.order(cursor)
 
     def is_plain(self, cursor):
         """Whether the text of a cursor is an expression by itself, and no part of a macro."""
@@ -116,14 +114,6 @@ class Finder:
         text = self.text(cursor)
         if text.isdigit():
             self.add(cursor, "number", str(int(text) + 1))
-
-    def order(self, cursor):
-        """A weaker memory order: the name of the operation says which it has."""
-        name = cursor.spelling
-        for suffix in ORDERS:
-            if name.startswith("mt_") and name.endswith(suffix) and self.text(cursor).startswith(name):
-                start = cursor.extent.start.offset
-                self.add(cursor, "order", name.removesuffix(suffix) + "_relaxed", start, start + len(name))
 
 
 def arguments_of(entry):
