@@ -142,6 +142,9 @@ struct gt_gate {
   int most;                /**< [const] permits without a daemon */
   unsigned ids;            /**< [lock] given so far */
   uint64_t turns;          /**< [lock] permits given so far, and other progress */
+  uint64_t helped_at;      /**< [lock] others run since then beside a thread that stayed; 0: none */
+  uint64_t helped_turn;    /**< [lock] gt_gate.turns at that time */
+  bool helped;             /**< [lock] that thread has left its permit soon: it had spun for them */
   bool due;                /**< [lock] permits stayed for a slice: the next call gives way */
   bool joined;             /**< [const] to mltpd */
   bool aside;              /**< [lock] all threads have permits (aside.h) */

@@ -247,7 +247,8 @@ static bool one_came_back(struct gt_thread *me) {
 }
 
 /* A thread that makes no call while others take turns may spin until all of them have had theirs,
- * so their turns become shorter; where all make calls, long turns cost less. */
+ * so their turns become shorter; so does one that leaves its permit as soon as others have run
+ * beside it (gt_gate.helped). Where all make calls, long turns cost less. */
 static void adapt(bool spins) {
   ask_ns = spins ? ask_ns / 2 : ask_ns + ask_ns / 2;
   if (ask_ns < ASK_LEAST_NS) ask_ns = ASK_LEAST_NS;
@@ -272,7 +273,9 @@ static void end_aside(struct gt_thread *me) {
 static bool look(struct gt_thread *me, struct stall *stall, uint64_t now, uint64_t passed) {
   gt_lock(me);
   bool on = gt_gate.queue.first != NULL, turned = stall->turns != gt_gate.turns;
-  bool asked = turned && stall->asked, stays = asked && one_stays();
+  bool asked = turned && stall->asked, stays = asked && one_stays(), helped = gt_gate.helped;
+  gt_gate.helped = false;
+  gt_gate.helped_at = 0;
   if (!on) mt_store_relaxed(&watching, RESTS);
   gt_count_early();
   if (on && turned) gt_grant(); /* the daemon's grant may have grown */
@@ -283,7 +286,7 @@ static bool look(struct gt_thread *me, struct stall *stall, uint64_t now, uint64
   if (on && !gt_seeded && kept_ns(stall, now) >= ask_ns) gt_gate.due = stall->asked = true;
   stall->alone = gt_gate.permits == 1;
   gt_unlock(me);
-  if (asked) adapt(stays || one_came_back(me));
+  if (asked || helped) adapt(helped || stays || one_came_back(me));
   return on && aside == 0;
 }
 
@@ -293,6 +296,10 @@ static void let_others_run(struct gt_thread *me, struct stall *stall, uint64_t n
   gt_lock(me);
   bool stays = stall->asked && one_stays();
   if (gt_gate.queue.first != NULL) gt_gate.extra += all_spin() ? gt_gate.ready : 1;
+  if (gt_gate.queue.first != NULL && !gt_seeded) {
+    gt_gate.helped_at = now;
+    gt_gate.helped_turn = gt_gate.turns;
+  }
   gt_grant();
   begin_stall(stall, now);
   stall->asked = true;

@@ -19,11 +19,12 @@
 
 enum {
   DUE_MAX = 32,
-  NEAR = 8,         /* ready threads among which one is looked for that last ran here */
-  PASSED = 8,       /* threads that may run before the first for that */
-  OVERTAKEN = 64,   /* threads that may run before one that waits for a CPU */
-  EARLY = 4,        /* threads for each permit that may begin without one */
-  GRACE_NS = 200000 /* of CPU time, for a thread that runs besides */
+  NEAR = 8,          /* ready threads among which one is looked for that last ran here */
+  PASSED = 8,        /* threads that may run before the first for that */
+  OVERTAKEN = 64,    /* threads that may run before one that waits for a CPU */
+  EARLY = 4,         /* threads for each permit that may begin without one */
+  GRACE_NS = 200000, /* of CPU time, for a thread that runs besides */
+  HELPED_NS = 2000000
 };
 
 struct gt_gate gt_gate = {.permits = 1, .most = 1};
@@ -261,8 +262,16 @@ void gt_make_ready(struct gt_thread *t) {
   gt_grant();
 }
 
+/* A thread that kept its permit until others ran beside it, and leaves it soon then, has spun for
+ * what they do. One that computes seldom ends at that very moment. */
+static void note_help(const struct gt_thread *me) {
+  bool stayed = me->state == GT_RUNS && me->counted && me->turn <= gt_gate.helped_turn;
+  if (stayed && os_now() - gt_gate.helped_at < HELPED_NS) gt_gate.helped = true;
+}
+
 /* The caller has its permit no more, if it had one. */
 static void drop(struct gt_thread *me) {
+  if (mt_unlikely(gt_gate.helped_at != 0)) note_help(me);
   if (me->state == GT_RUNS) leave_list(&gt_gate.runs, me);
   if (me->state == GT_CAUGHT) leave_list(&gt_gate.stray, me);
   if (me->state == GT_RUNS && me->counted) {
@@ -432,7 +441,8 @@ void gt_forget(struct gt_thread *me) {
   gt_gate.queue = (struct gt_queue){0};
   gt_gate.ready = gt_gate.extra = gt_gate.caught = gt_gate.early = 0;
   gt_gate.eager = 0;
-  gt_gate.due = false;
+  gt_gate.due = gt_gate.helped = false;
+  gt_gate.helped_at = 0;
   gt_gate.runs = gt_gate.stray = NULL;
   enter_list(&gt_gate.runs, me);
   gt_gate.running = 1;

@@ -29,6 +29,7 @@ static struct {
   bool takes_monitor, rings_back, picks;
   int reports;
   uint32_t active, demand;
+  uint64_t now;
   uint32_t *woken[2 * MANY];
   int woken_count, cpu;
   uint64_t cpu_ns;
@@ -109,6 +110,9 @@ void __wrap_os_futex_wake(uint32_t *word, int count) {
 
 int __wrap_sched_getcpu(void);
 int __wrap_sched_getcpu(void) { return others.cpu; }
+
+uint64_t __wrap_os_now(void);
+uint64_t __wrap_os_now(void) { return others.now; }
 
 uint64_t __wrap_os_task_cpu_time(const struct os_task *task);
 uint64_t __wrap_os_task_cpu_time(const struct os_task *task) {

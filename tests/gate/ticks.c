@@ -237,6 +237,16 @@ static void a_look_after_a_turn(void) {
     CHECK(look(&gt_me, &stall, seen.now, 0));
     EQUAL(ask_ns, cases[i].shorter ? 2 * MS : 6 * MS);
   }
+  for (int helped = 0; helped < 2; helped++) { /* a thread has left its permit when others ran */
+    begin(2, true);
+    ask_ns = 4 * MS;
+    gt_gate.helped_at = 5;
+    gt_gate.helped = helped;
+    stall = (struct stall){.turns = 9, .asked = true};
+    CHECK(look(&gt_me, &stall, seen.now, 0));
+    EQUAL(ask_ns, helped ? 2 * MS : 6 * MS);
+    CHECK(!gt_gate.helped && gt_gate.helped_at == 0);
+  }
   begin(1, false); /* nobody is ready */
   stall = (struct stall){.turns = 9};
   CHECK(!look(&gt_me, &stall, seen.now, 0));
@@ -265,6 +275,8 @@ static void others_run_besides(void) {
     EQUAL(seen.grants, 1);
     CHECK(stall.asked && stall.turns == 10 && stall.since == seen.now && stall.ran_ns == 0);
     EQUAL(ask_ns, spins ? MS : 4 * MS);
+    EQUAL(gt_gate.helped_at, ready ? seen.now : 0);
+    EQUAL(gt_gate.helped_turn, ready ? gt_gate.turns : 0);
   }
   for (int i = 0; i < 2; i++) {
     begin(1, true);

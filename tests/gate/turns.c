@@ -107,6 +107,32 @@ static void calls_give_way_when_asked(void) {
   EQUAL(others.seed_points, 1);
 }
 
+/* The monitor lets others run beside a thread that stays. */
+static void a_thread_that_has_spun_leaves_soon(void) {
+  static const struct {
+    uint64_t helped_turn, since;
+    bool counted, helped;
+  } cases[] = {{1, HELPED_NS - 1, true, true},
+               {0, 0, true, false},
+               {1, HELPED_NS, true, false},
+               {1, 0, false, false}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    begin(2, 2);
+    gt_gate.helped_at = 0;
+    gt_gate.helped = false;
+    gt_gate.turns = 0;
+    caller_runs();
+    EQUAL(gt_me.turn, 1);
+    gt_me.counted = cases[i].counted;
+    gt_gate.helped_at = 100;
+    others.now = gt_gate.helped_at + cases[i].since;
+    gt_gate.helped_turn = cases[i].helped_turn;
+    gt_leave(&gt_me);
+    EQUAL(gt_gate.helped, cases[i].helped);
+  }
+  gt_gate.helped_at = 0;
+}
+
 static void permits_follow_the_grant(void) {
   begin(2, 2);
   gt_aside_allowed = true;
@@ -322,6 +348,7 @@ static void a_child_has_one_thread(void) {
 
 int main(void) {
   calls_give_way_when_asked();
+  a_thread_that_has_spun_leaves_soon();
   permits_follow_the_grant();
   a_yield_lets_all_others_run();
   a_switch_is_to_one_of_the_queue();
