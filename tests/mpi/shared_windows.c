@@ -357,6 +357,28 @@ static void dynamic_windows(MPI_Comm comm, int rank, int size) {
   free(memory);
 }
 
+/* Of MPI_PROC_NULL a query means the first rank that has memory: on another node, none. */
+static void first_memory(int rank, int size) {
+  for (int owner = 0; owner < size; owner++) {
+    int *memory, *base, unit;
+    MPI_Aint bytes;
+    MPI_Win win;
+    MPI_Comm node;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    int near = rank == owner;
+    MPI_Allreduce(MPI_IN_PLACE, &near, 1, MPI_INT, MPI_LOR, node);
+    MPI_Win_allocate(rank < owner ? 0 : 8, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+    if (rank == owner) *memory = 100 + owner;
+    MPI_Win_fence(0, win);
+    MPI_Win_shared_query(win, MPI_PROC_NULL, &bytes, &unit, &base);
+    CHECK(bytes == (near ? 8 : 0));
+    CHECK(near ? *base == 100 + owner : base == NULL);
+    MPI_Win_fence(0, win);
+    MPI_Win_free(&win);
+    MPI_Comm_free(&node);
+  }
+}
+
 static void odd_windows(int rank, int size) {
   int *memory, *base, unit, peer = (rank + size / 2) % size, data = 0;
   MPI_Aint bytes;
@@ -370,6 +392,7 @@ static void odd_windows(int rank, int size) {
   CHECK(bytes == 4 && base == memory);
   MPI_Win_shared_query(win, peer, &bytes, &unit, &base);
   CHECK(bytes == 0 && base == NULL);
+  first_memory(rank, size);
   MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
   EXPECT(MPI_ERR_RMA_SYNC, MPI_Put(&data, 1, MPI_INT, peer, 0, 1, MPI_INT, win));
   MPI_Win_fence(0, win);

@@ -91,13 +91,19 @@ int PMPI_Win_detach(MPI_Win handle, const void *base) {
 
 /* ---- other members' memory, which every rank of the node can reach */
 
-/* @return the view that the query means: of MPI_PROC_NULL, the first that has memory; NULL: none.
- */
+static bool has_memory(const struct tm_win_common *common, int rank) {
+  const struct tm_win *view = common->views[rank];
+  return view != NULL ? view->bytes > 0 : common->far[rank].bytes > 0;
+}
+
+/* @return the view that the query means: of MPI_PROC_NULL, the first that has memory; NULL: none,
+ * or its memory is on another node. The next member's would be other memory than ranks of that node
+ * get. */
 static const struct tm_win *queried(const struct tm_win *win, int rank) {
-  if (rank != MPI_PROC_NULL) return win->common->views[rank];
-  for (int i = 0; i < win->common->size; i++)
-    if (win->common->views[i] != NULL && win->common->views[i]->bytes > 0)
-      return win->common->views[i];
+  const struct tm_win_common *common = win->common;
+  if (rank != MPI_PROC_NULL) return common->views[rank];
+  for (int i = 0; i < common->size; i++)
+    if (has_memory(common, i)) return common->views[i];
   return NULL;
 }
 
