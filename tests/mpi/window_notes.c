@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Notes of a window to another node (src/tmpi/rma/far_notes.c and what it serves): which messages
+ * share one, what waits for answers, and locks, posts and their ends.
+ */
+#include "far_window.h"
+
+static void put_bytes(size_t at, size_t bytes) {
+  struct tm_access_call c = call_of(NULL, bytes, int_type());
+  struct tm_access a = access_of(1, tm_type_of(MPI_BYTE));
+  c.origin_type = MPI_BYTE;
+  a.memory.at = (char *)target + at;
+  a.memory.bytes = bytes;
+  assert_int_equal(tm_far_put(&c, &a), MPI_SUCCESS);
+}
+
+/* Small accesses share a note up to its size; one of some size closes it. */
+static void joined_notes(void **state) {
+  enum { HEADS = sizeof(struct tm_win_head) + sizeof(struct tm_piece), EACH = 100 };
+  int most = JOINED_MAX / (HEADS + EACH);
+  (void)state;
+  for (int i = 0; i < most; i++) put_bytes((size_t)i * EACH, EACH);
+  assert_int_equal(notes, 0);
+  put_bytes(0, EACH);
+  assert_int_equal(notes, 1);
+  assert_int_equal(queue[0]->header.bytes, most * (HEADS + EACH));
+  put_bytes(0, 2048 - HEADS - 1);
+  assert_int_equal(notes, 1);
+  put_bytes(0, 2048 - HEADS);
+  assert_int_equal(notes, 2);
+  assert_int_equal(queue[1]->header.bytes, HEADS + EACH + 4095);
+  put_bytes(0, JOINED_MAX - 2 * HEADS - 1); /* goes at once */
+  assert_int_equal(notes, 3);
+  put_bytes(0, 20000);
+  assert_int_equal(notes, 4);
+  tm_win_settle(&wins[OWN], "MPI_Win_fence");
+  assert_int_equal(notes, 8); /* each has an answer */
+}
+
+/* What answers bring counts, too. */
+static void joined_gets(void **state) {
+  struct tm_access_call c = call_of(NULL, 500, int_type());
+  int most = JOINED_MAX / (2000 + (int)sizeof(struct tm_win_answer));
+  (void)state;
+  c.origin = result;
+  for (int i = 0; i <= most; i++) {
+    struct tm_access a = access_of(500, int_type());
+    assert_int_equal(tm_far_get(&c, &a), MPI_SUCCESS);
+    assert_int_equal(notes, i == most);
+  }
+}
+
+/* More notes than may be on their way wait for answers. */
+static void pending_notes(void **state) {
+  (void)state;
+  for (int i = 0; i <= PENDING_MAX; i++) put_bytes(0, 2048);
+  assert_true(queue_first == 0 && notes == PENDING_MAX + 1);
+  put_bytes(0, 2048); /* until one is answered */
+  assert_true(queue_first > 0 && notes > PENDING_MAX + 2);
+}
+
+/* Messages that end something come after large data. */
+static void ends_wait_for_large_data(void **state) {
+  struct tm_access_call c = call_of(NULL, 20000, int_type());
+  struct tm_access a = access_of(20000, int_type());
+  (void)state;
+  put_bytes(0, 2048);
+  assert_false(tm_win_notes_have_large(&wins[OWN]));
+  deliver();
+  assert_int_equal(tm_far_put(&c, &a), MPI_SUCCESS);
+  assert_true(tm_win_notes_have_large(&wins[OWN]));
+  tm_win_far_posted(&wins[OWN], OTHER);
+  assert_false(tm_win_notes_have_large(&wins[OWN]));
+  assert_int_equal(target[19999], origin[19999]);
+  check_trace("");
+  deliver();
+  check_trace("posted 1 wake ");
+  c.origin = result;
+  assert_int_equal(tm_far_get(&c, &a), MPI_SUCCESS);
+  assert_true(tm_win_notes_have_large(&wins[OWN]));
+  tm_win_settle(&wins[OWN], "MPI_Win_flush");
+  assert_int_equal(result[19999], origin[19999]);
+}
+
+static void sizes_that_are_large(void **state) {
+  struct tm_access a = access_of(1, int_type());
+  (void)state;
+  a.origin.type = int_type();
+  assert_false(tm_far_is_large(&a, LARGE_MIN));
+  assert_true(tm_far_is_large(&a, LARGE_MIN + 1));
+  a.origin.type = &spread;
+  assert_false(tm_far_is_large(&a, LARGE_MIN + 1));
+  a = access_of(1, &spread);
+  a.origin.type = int_type();
+  assert_false(tm_far_is_large(&a, LARGE_MIN + 1));
+  a = access_of(1, int_type());
+  a.origin.type = int_type();
+  wins[OWN].flavor = MPI_WIN_FLAVOR_DYNAMIC;
+  assert_false(tm_far_is_large(&a, LARGE_MIN + 1));
+}
+
+/* ---- locks and epochs */
+
+static struct tm_win_wait wait_of(enum tm_win_wait_for what, bool exclusive) {
+  return (struct tm_win_wait){
+      .what = what, .win = &wins[OWN], .target = OTHER, .exclusive = exclusive, .origin = OWN};
+}
+
+/* The origin spins first, or parks; the lock is there, or comes later. */
+static void locks(void **state) {
+  (void)state;
+  for (int way = 0; way < 16; way++) {
+    bool one = way & 1, flag = way & 2, spins = way & 4;
+    char expected[60];
+    struct tm_win_wait wait = wait_of(one ? TM_FOR_LOCK : flag ? TM_FOR_ALL : TM_FOR_GATE, flag);
+    has_lock = way & 8;
+    tm_job.wait = spins ? TM_WAIT_SPIN : TM_WAIT_PARK;
+    parks = 0;
+    if (one)
+      tm_win_far_lock(&wait, "MPI_Win_lock");
+    else
+      tm_win_far_gate(&wait, spins, "MPI_Win_lock_all");
+    if (one)
+      snprintf(expected, sizeof expected, "lock %d 1", flag);
+    else
+      snprintf(expected, sizeof expected, "gate %d %d", flag, spins);
+    char all[120];
+    bool parked = !spins || !has_lock;
+    snprintf(all, sizeof all, "%s%s %s%s", spins ? "spin " : "", expected,
+             has_lock ? ""
+             : flag   ? "queued 1 "
+                      : "queued 0 ",
+             parked ? "resume " : "");
+    check_trace(all);
+    assert_true(wait.granted == 1 && parks == parked);
+  }
+}
+
+static void unlocks(void **state) {
+  (void)state;
+  put_bytes(0, 10);
+  for (int flag = 0; flag < 2; flag++) {
+    tm_win_far_unlock(&wins[OWN], OTHER, flag); /* waits for the answer */
+    check_trace(flag ? "unlock 1 wake " : "unlock 0 wake ");
+    assert_int_equal(((char *)target)[9], ((char *)origin)[9]);
+    tm_win_far_leave_gate(&wins[OWN], flag);
+    check_trace("");
+    deliver();
+    check_trace(flag ? "leave 1 wake " : "leave 0 wake ");
+  }
+}
+
+static void epochs(void **state) {
+  (void)state;
+  tm_win_far_completed(&wins[OWN], OTHER);
+  assert_int_equal(notes, 0); /* it may wait for more */
+  tm_win_settle(&wins[OWN], "MPI_Win_complete");
+  check_trace("completed 1 wake ");
+  comms[OWN].rank = 6; /* of the window */
+  tm_win_far_posted(&wins[OWN], OTHER);
+  deliver();
+  check_trace("posted 6 wake ");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      WINDOW(joined_notes),
+      WINDOW(joined_gets),
+      WINDOW(pending_notes),
+      WINDOW(ends_wait_for_large_data),
+      WINDOW(sizes_that_are_large),
+      WINDOW(locks),
+      WINDOW(unlocks),
+      WINDOW(epochs),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
