@@ -85,7 +85,7 @@ void tm_far_note_send(struct tm_far_send *send, enum tm_far_service service, int
                       bool inside) {
   assert_true(service == TM_FAR_WINDOW && queue_end < QUEUE_MAX && locked == 0);
   assert_true(send->fetched || send->header.bytes <= TM_FAR_NOTE_MAX);
-  assert_true(inside || dest == OTHER);
+  assert_int_equal(dest, inside ? OWN : OTHER);
   send->header.source = 1 - dest;
   send->header.node = 1 - dest;
   queue[queue_end++] = send;
@@ -244,6 +244,7 @@ bool tm_win_gate_try(struct tm_win_common *gate, bool all, bool passes) {
 
 void tm_win_enqueue(struct tm_win_queue *waiters, struct tm_win_wait *wait) {
   assert_ptr_equal(waiters, wait->what == TM_FOR_LOCK ? &wins[OTHER].waiters : &common->waiters);
+  assert_int_equal(wait->origin, OWN);
   note("queued %d", wait->exclusive);
   queued = wait;
 }
