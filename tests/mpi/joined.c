@@ -91,7 +91,6 @@ int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *cpus) {
 
 const char *mltp_version(void) { return "1.2"; }
 uint64_t tm_job_new_mark(void) { return MARK; }
-
 const char *tm_launch_several(bool with_pmix) {
   return with_pmix || !several_needs_pmix ? several : NULL;
 }
