@@ -414,8 +414,13 @@ class Shared(unittest.TestCase):
     def test_windows(self):
         self.right("windows")
 
+    def test_a_lock_that_goes_with_its_accesses(self):
+        self.right("deferred")
+
     def test_a_deadlock_at_a_window_over_nodes(self):
         for what, why in [("stuck_lock", r"ranks 0-2 wait in MPI_Win_lock: rank 3 holds a lock of rank 0 on the table"),
+                          ("stuck_deferred", r"rank 2 waits in MPI_Win_unlock: rank 3 holds a lock of rank 0 on the table"),
+                          ("stuck_deferred", r"ranks 0-1 wait in MPI_Win_lock: rank 3 holds a lock of rank 0 on the table"),
                           ("stuck_start", r"rank 3 waits in MPI_Win_start: ranks 0-3 have not called MPI_Win_post")]:
             with self.subTest(what):
                 result = launch("-n", "2", TMPIRUN, "--timeout=600", "-n", "4", SHARED, what)

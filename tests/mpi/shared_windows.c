@@ -407,7 +407,9 @@ static void odd_windows(int rank, int size) {
 void windows(int rank, int size) {
   for (int order = 0; order < 3; order++) {
     MPI_Comm comm; /* in order, from the last to the first, and nodes take turns */
-    int keys[] = {rank, size - rank, rank % 2 * size + rank}, place;
+    int keys[] = {rank, size - rank, rank % 2 * size + rank}, place, *own;
+    MPI_Win within = MPI_WIN_NULL; /* a rank that has one does not defer locks */
+    if (order == 1) MPI_Win_allocate(4, 4, MPI_INFO_NULL, MPI_COMM_SELF, (void *)&own, &within);
     MPI_Comm_split(MPI_COMM_WORLD, 0, keys[order], &comm);
     MPI_Comm_rank(comm, &place);
     by_fences(comm, place, size);
@@ -420,6 +422,8 @@ void windows(int rank, int size) {
     two_locks(comm, place, size);
     without_help(comm, place, size);
     dynamic_windows(comm, place, size);
+    shared_locks(comm, place, size);
+    if (order == 1) MPI_Win_free(&within);
     MPI_Comm_free(&comm);
   }
   odd_windows(rank, size);
@@ -428,15 +432,22 @@ void windows(int rank, int size) {
 /* The last rank holds the lock of the first one's memory, and waits for a message. */
 void stuck(const char *what, int rank, int size) {
   long *memory;
-  MPI_Win win;
+  MPI_Win win, within;
   MPI_Group all;
   MPI_Win_allocate(sizeof *memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
   MPI_Win_set_name(win, "the table");
   MPI_Comm_group(MPI_COMM_WORLD, &all);
-  if (strcmp(what, "stuck_lock") == 0) {
+  if (strcmp(what, "stuck_lock") == 0) { /* nobody defers */
+    MPI_Win_allocate(sizeof *memory, 1, MPI_INFO_NULL, MPI_COMM_SELF, &memory, &within);
     if (rank == size - 1) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank < size - 1) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+  } else if (strcmp(what, "stuck_deferred") == 0) {
+    if (rank >= size - 2) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+    if (rank == size - 1) MPI_Win_flush(0, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == size - 2) MPI_Win_unlock(0, win);
+    if (rank < size - 2) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
   } else if (rank == size - 1) {
     MPI_Win_start(all, 0, win);
   }

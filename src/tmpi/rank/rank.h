@@ -41,6 +41,7 @@ enum tm_wait {
 };
 
 struct tm_comm;
+struct tm_win;
 struct tm_group;
 struct tm_attributes;
 struct tm_errors;
@@ -134,7 +135,11 @@ struct tm_rank {
   struct tm_errhandler *file_handler; /* [ilock: box's] of MPI_FILE_NULL; NULL: errors return */
   struct tm_representation *representations; /* [ilock: box's] of data, that it has registered */
   struct tm_attributes **of_types;           /* [rank] attributes of predefined types, by handle */
-  char **type_names; /* [rank] that it gave to predefined types; NULL: none */
+  char **type_names;            /* [rank] that it gave to predefined types; NULL: none */
+  struct tm_win *deferred_lock; /* [rank] where it has deferred a lock: rma/far_origin.c; NULL:
+                                   nowhere */
+  int windows_within; /* [atomic] its windows of members on one node; relaxed: a thread that
+                              locks knows the windows whose locks its program orders */
 };
 
 /** @return whether the rank's program may call MPI. */

@@ -46,7 +46,7 @@ static void add_holders(struct window *w, int target, int kinds, bool all) {
     if (target < 0) holds |= kinds != 0 && view.exclusives > 0;
     uint8_t access = 0;
     if (target >= 0 && mti_peek(&access, &view.access[target], sizeof access))
-      holds |= (access & kinds) != 0;
+      holds |= (access & kinds) != 0 && (access & TM_LOCK_DEFERRED) == 0;
     if (holds) add(w, i);
   }
 }

@@ -192,7 +192,10 @@ static int make(const struct tm_win_making *m, struct tm_win **result) {
   common->views[comm->rank] = win;
   if (!give_memory(win, m->call))
     tm_panic("no memory for a window of %td bytes (a smaller one)", m->bytes);
-  if (tm_comm_spans(comm)) exchange_members(win, m->call);
+  if (tm_comm_spans(comm))
+    exchange_members(win, m->call);
+  else
+    mt_add_relaxed(&comm->owner->windows_within, 1); /* relaxed: see there */
   tm_barrier(comm, m->call);
   *result = win;
   return MPI_SUCCESS;
@@ -236,6 +239,8 @@ int PMPI_Win_free(MPI_Win *handle) {
   if (error != MPI_SUCCESS) return tm_win_fail_code(win, call, error);
   struct tm_comm *comm = win->comm;
   tm_win_settle_all(win, call);
+  if (!tm_comm_spans(comm))
+    mt_add_relaxed(&comm->owner->windows_within, -1); /* relaxed: see there */
   tm_barrier(comm, call); /* the others' accesses and unlocks have returned */
   release_common(win->common);
   free_view(win);

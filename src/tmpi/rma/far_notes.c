@@ -32,6 +32,7 @@ struct open_note {
   size_t results;           /* bytes that its answer will have */
   int dest;                 /* a member's number in the job */
   bool large;               /* its last message is not joined by others */
+  bool locks; /* it begins with room for a lock, and `room` leaves some for an unlock */
 };
 
 /* A thread that waits for answers. */
@@ -47,6 +48,8 @@ struct tm_win_notes {
   uint32_t large;            /* [atomic] 1: large accesses may be among them; relaxed: the thread
                                 that asks has begun them, or the program has ordered it */
   struct settling *settling; /* [ilock of the view] threads that wait for answers */
+  int deferred;              /* [rank] member whose lock goes with its accesses; -1: none */
+  bool exclusive;            /* [rank] that lock */
   int nodes;                 /* [const] */
   struct open_note open[];   /* [lock] by node */
 };
@@ -57,6 +60,7 @@ struct tm_win_notes *tm_win_notes_new(void) {
   if (notes == NULL) tm_panic("no memory for a window of %d nodes", nodes);
   mltp_lock_init(&notes->lock, MLTP_LOCK_STANDARD, "a window over nodes");
   notes->nodes = nodes;
+  notes->deferred = -1;
   return notes;
 }
 
@@ -106,6 +110,10 @@ void tm_win_answered(struct tm_win *win) {
 
 /* ---- notes. The view's lock is held. */
 
+static struct open_note *open_of(struct tm_win *win, int member) {
+  return &win->notes->open[tm_rank_node(tm_win_number(win, member))];
+}
+
 static void send_open(struct tm_win *win, struct open_note *open) {
   if (open->note == NULL) return;
   mti_lock(&win->ilock);
@@ -117,6 +125,7 @@ static void send_open(struct tm_win *win, struct open_note *open) {
 }
 
 void tm_win_notes_expect(struct tm_win *win, const char *call) {
+  if (win->notes->deferred >= 0) tm_win_far_lock_now(win->comm->owner, call);
   wait_for_answers(win, PENDING_MAX, call);
   mti_lock(&win->ilock);
   win->notes->pending++;
@@ -128,51 +137,92 @@ bool tm_win_notes_have_large(struct tm_win *win) {
   return mt_load_relaxed(&win->notes->large) != 0; /* relaxed: see there */
 }
 
-static bool has_room(const struct open_note *open, size_t bytes, size_t result) {
-  return open->used + bytes <= open->room && open->results + result <= JOINED_MAX;
+static bool has_room(const struct open_note *open, const struct tm_win_head *head) {
+  size_t bytes = tm_win_message_size(head);
+  if (open->locks && head->kind == TM_NOTE_UNLOCK) return open->used <= open->room;
+  return open->used + bytes <= open->room && open->results + tm_win_result_size(head) <= JOINED_MAX;
 }
 
 /* Opens a note with room for some bytes. */
-static void open_anew(struct open_note *open, size_t bytes, int dest) {
-  size_t room = bytes < JOINED_MAX ? JOINED_MAX : bytes;
-  *open = (struct open_note){.note = tm_far_note_new(room), .room = room, .dest = dest};
+static void open_anew(struct open_note *open, size_t bytes, int dest, bool locks) {
+  size_t head = locks ? sizeof(struct tm_win_head) : 0;
+  size_t room = bytes + 2 * head < JOINED_MAX ? JOINED_MAX : bytes + 2 * head;
+  *open = (struct open_note){.note = tm_far_note_new(room),
+                             .used = head,
+                             .room = room - head,
+                             .dest = dest,
+                             .locks = locks};
+}
+
+/* A deferred lock goes before what is not in its note, but is for the same node. */
+static void lock_before(struct tm_win *win, int member, const struct tm_win_head *head,
+                        const char *call) {
+  int deferred = win->notes->deferred;
+  if (deferred < 0) return;
+  const struct open_note *open = open_of(win, member);
+  bool joins = member == deferred && (open->note == NULL || has_room(open, head));
+  if (open == open_of(win, deferred) && !joins) tm_win_far_lock_now(win->comm->owner, call);
 }
 
 char *tm_win_notes_begin(struct tm_win *win, int member, const struct tm_win_head *head,
                          const struct tm_piece *pieces, const char *call) {
-  int number = tm_win_number(win, member);
-  size_t bytes = tm_win_message_size(head), result = tm_win_result_size(head);
+  size_t bytes = tm_win_message_size(head);
+  struct open_note *open = open_of(win, member);
+  lock_before(win, member, head, call);
   mltp_lock(&win->notes->lock);
-  struct open_note *open = &win->notes->open[tm_rank_node(number)];
-  if (open->note != NULL && !has_room(open, bytes, result)) send_open(win, open);
+  if (open->note != NULL && !has_room(open, head)) send_open(win, open);
   if (open->note == NULL) {
     wait_for_answers(win, PENDING_MAX, call);
-    open_anew(open, bytes, number);
+    open_anew(open, bytes, tm_win_number(win, member), member == win->notes->deferred);
   }
   char *data =
       tm_win_message_write((char *)tm_far_note_data(open->note) + open->used, head, pieces);
   open->used += bytes;
-  open->results += result;
+  open->results += tm_win_result_size(head);
   open->large = bytes >= ALONE_MIN;
   return data;
 }
 
 void tm_win_notes_end(struct tm_win *win, int member, bool soon) {
-  struct open_note *open = &win->notes->open[tm_rank_node(tm_win_number(win, member))];
-  if (soon || open->large) send_open(win, open);
+  struct open_note *open = open_of(win, member);
+  if ((soon || open->large) && !open->locks) send_open(win, open);
   mltp_unlock(&win->notes->lock);
 }
 
 void tm_win_notes_send(struct tm_win *win, int member, const struct tm_win_head *head) {
-  int number = tm_win_number(win, member);
+  struct open_note *open = open_of(win, member);
   mltp_lock(&win->notes->lock);
-  send_open(win, &win->notes->open[tm_rank_node(number)]);
-  tm_far_note_send(tm_win_note_new(head), TM_FAR_WINDOW, number, false);
+  struct tm_far_send *note = open->note;
+  if (note != NULL && open->locks) {
+    tm_win_message_write(tm_far_note_data(note), head, NULL);
+    tm_far_note_cut(note, open->used);
+    open->note = NULL;
+  } else {
+    send_open(win, open);
+    note = tm_win_note_new(head);
+  }
+  tm_far_note_send(note, TM_FAR_WINDOW, tm_win_number(win, member), false);
   mltp_unlock(&win->notes->lock);
+}
+
+void tm_win_notes_defer(struct tm_win *win, int member, bool exclusive) {
+  mltp_lock(&win->notes->lock);
+  send_open(win, open_of(win, member));
+  win->notes->deferred = member;
+  win->notes->exclusive = exclusive;
+  mltp_unlock(&win->notes->lock);
+}
+
+int tm_win_notes_undefer(struct tm_win *win, bool *exclusive) {
+  int member = win->notes->deferred;
+  *exclusive = win->notes->exclusive;
+  win->notes->deferred = -1;
+  return member;
 }
 
 void tm_win_settle(struct tm_win *win, const char *call) {
   struct tm_win_notes *notes = win->notes;
+  if (notes->deferred >= 0) tm_win_far_lock_now(win->comm->owner, call);
   mltp_lock(&notes->lock);
   for (int i = 0; i < notes->nodes; i++) send_open(win, &notes->open[i]);
   mltp_unlock(&notes->lock);

@@ -27,9 +27,9 @@ enum {
 
 /* ---- accesses */
 
-_Static_assert(sizeof(struct tm_win_head) + PIECES_MAX * sizeof(struct tm_piece) + DATA_MAX <=
+_Static_assert(3 * sizeof(struct tm_win_head) + PIECES_MAX * sizeof(struct tm_piece) + DATA_MAX <=
                    TM_FAR_NOTE_MAX,
-               "a message is a note");
+               "a message is a note, with a lock and an unlock");
 
 /* Bytes of an access that one message carries. */
 struct load {
@@ -180,6 +180,13 @@ int tm_far_swap(const struct tm_access_call *c, struct tm_access *a, const void 
 }
 
 /* ---- locks. The waiter's record is known to the other node, which answers when it has the lock.
+ *
+ * A rank that makes one call of MPI at a time need not wait when it locks a target: the lock goes
+ * in the note of the first accesses, and if they are few the unlock does, too. One answer then ends
+ * the epoch. The rank has one such lock at a time, and gets it before it asks for another one, in
+ * whichever window, so that it gets locks in the order of its calls. A rank that has windows within
+ * its node does not defer: their locks know nothing of this. So does none whose threads may call
+ * MPI at a time, since one of them could wait here while another is to release a lock.
  */
 
 static bool is_granted(const void *wait) {
@@ -199,6 +206,25 @@ static void wait_for_grant(struct tm_win_wait *wait, const struct tm_win_head *h
     mti_unlock(&win->ilock);
   else
     tm_win_park(wait, &win->ilock, call);
+}
+
+bool tm_win_far_defer(struct tm_win *win, int target, bool exclusive) {
+  struct tm_rank *rank = win->comm->owner;
+  if (rank->thread_level == MPI_THREAD_MULTIPLE || rank->windows_within > 0) return false;
+  tm_win_notes_defer(win, target, exclusive);
+  win->access[target] |= TM_LOCK_DEFERRED;
+  rank->deferred_lock = win;
+  return true;
+}
+
+void tm_win_far_lock_now(struct tm_rank *rank, const char *call) {
+  struct tm_win *win = rank->deferred_lock;
+  if (win == NULL) return;
+  struct tm_win_wait wait = tm_win_waiter(win, TM_FOR_LOCK);
+  wait.target = tm_win_notes_undefer(win, &wait.exclusive);
+  rank->deferred_lock = NULL;
+  tm_win_far_lock(&wait, call);
+  win->access[wait.target] &= (uint8_t)~TM_LOCK_DEFERRED;
 }
 
 static struct tm_win_head head_of_lock(const struct tm_win_wait *wait, uint64_t to) {
@@ -231,9 +257,11 @@ static struct tm_win_head head_to(const struct tm_win *win, enum tm_win_note_kin
                               .from = (uintptr_t)win};
 }
 
-/* A message without data comes after the accesses before it, and after data that are fetched. */
+/* A message without data comes after the accesses before it, and after data that are fetched. soon:
+ * another rank may wait for it. */
 static void say(struct tm_win *win, const struct tm_win_head *head, int member, bool soon,
                 const char *call) {
+  if (soon) tm_win_far_lock_now(win->comm->owner, call); /* it would wait in that lock's note */
   if (tm_win_notes_have_large(win)) tm_win_settle(win, call);
   tm_win_notes_begin(win, member, head, NULL, call);
   tm_win_notes_end(win, member, soon);
@@ -244,7 +272,7 @@ void tm_win_far_unlock(struct tm_win *win, int target, bool exclusive) {
   struct tm_win_head head = head_to(win, TM_NOTE_UNLOCK, target);
   head.exclusive = exclusive;
   say(win, &head, target, false, call);
-  tm_win_settle(win, call);
+  tm_win_settle(win, call); /* a deferred lock goes with all of it */
 }
 
 void tm_win_far_leave_gate(struct tm_win *win, bool all) {

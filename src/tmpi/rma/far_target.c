@@ -93,7 +93,7 @@ static char *take_access(struct tm_win *view, const struct tm_win_head *head, co
   return result > 0 ? results + sizeof answer + answer.bytes : results;
 }
 
-static void take_answers(const struct tm_win_head *head, const char *at) {
+static void take_results(const struct tm_win_head *head, const char *at) {
   for (uint32_t i = 0; i < head->pieces; i++) {
     struct tm_win_answer answer;
     memcpy(&answer, at, sizeof answer);
@@ -107,50 +107,123 @@ static void take_answers(const struct tm_win_head *head, const char *at) {
       tm_type_unpack(result->at, result->type, answer.skip, at, answer.bytes);
     at += answer.bytes;
   }
-  tm_win_answered((struct tm_win *)(uintptr_t)head->to);
+}
+
+/* ---- what comes with a note, and its answer */
+
+/* woken: gets waiters to be woken when the answer is sent. */
+static char *take_message(const struct tm_win_head *head, const char *list, int source,
+                          char *results, struct tm_win_wait **woken) {
+  struct tm_win *view = (struct tm_win *)(uintptr_t)head->to;
+  void *gate = view;
+  switch ((enum tm_win_note_kind)head->kind) {
+    case TM_NOTE_UNLOCK:
+      *woken =
+          tm_win_both(head->what == TM_FOR_LOCK ? tm_win_lock_release(view, head->exclusive)
+                                                : tm_win_gate_leave(gate, head->what == TM_FOR_ALL),
+                      *woken);
+      return results;
+    case TM_NOTE_POSTED:
+      *woken = tm_win_both(tm_win_posted(view, head->rank), *woken);
+      return results;
+    case TM_NOTE_COMPLETED:
+      *woken = tm_win_both(tm_win_completed(view, head->rank), *woken);
+      return results;
+    case TM_NOTE_GET_LARGE: tm_win_answer_large(head, list, source); return results;
+    default: return take_access(view, head, list, results);
+  }
+}
+
+/* Adds what the answer to some messages needs. @return its bytes. */
+static size_t size_answer(struct tm_win_head *answer, const char *at, const char *end) {
+  size_t bytes = sizeof *answer;
+  for (struct tm_win_head head; at < end; at += tm_win_message_size(&head)) {
+    memcpy(&head, at, sizeof head);
+    answer->to = head.from;
+    answer->pieces += head.asker != 0;
+    bytes += tm_win_result_size(&head);
+  }
+  return bytes;
+}
+
+/* @return waiters to be woken. inside: as of tm_far_note_send(). */
+static struct tm_win_wait *take_messages(struct tm_win_head answer, int source, const char *at,
+                                         const char *end, bool inside) {
+  struct tm_win_wait *woken = NULL;
+  struct tm_far_send *note = tm_far_note_new(size_answer(&answer, at, end));
+  char *data = tm_far_note_data(note), *results = tm_win_message_write(data, &answer, NULL);
+  for (struct tm_win_head head; at < end; at += tm_win_message_size(&head)) {
+    memcpy(&head, at, sizeof head);
+    results = take_message(&head, at + sizeof head, source, results, &woken);
+  }
+  tm_far_note_cut(note, (size_t)(results - data));
+  tm_far_note_send(note, TM_FAR_WINDOW, source, inside);
+  return woken;
 }
 
 /* ---- locks */
 
-void tm_win_grant(struct tm_win_wait *wait, bool inside) {
-  const struct tm_win_head head = {.kind = TM_NOTE_GRANT, .asker = wait->asker};
-  int number = wait->asker_number;
-  free(wait);
-  tm_far_note_send(tm_win_note_new(&head), TM_FAR_WINDOW, number, inside);
+/* Stands for a waiter of another node. */
+struct far_waiter {
+  struct tm_win_wait wait; /* the first member */
+  size_t bytes;            /* of the messages that came with the lock */
+  char messages[];
+};
+
+static struct tm_win_wait *grant(uint64_t asker, int number, const char *at, size_t bytes,
+                                 bool inside) {
+  const struct tm_win_head answer = {.kind = TM_NOTE_GRANT, .asker = asker};
+  return take_messages(answer, number, at, at + bytes, inside);
 }
 
-/* Waits in the place of a thread of another node. */
-static struct tm_win_wait *wait_for_other(const struct tm_win_head *head, int source) {
-  struct tm_win_wait *wait = calloc(1, sizeof *wait);
-  if (wait == NULL) tm_panic("no memory for a lock of another node");
-  wait->what = (enum tm_win_wait_for)head->what;
-  wait->exclusive = head->exclusive;
-  wait->origin = head->rank;
-  wait->asker = head->asker;
-  wait->asker_number = source;
-  return wait;
+struct tm_win_wait *tm_win_grant(struct tm_win_wait *wait, bool inside) {
+  struct far_waiter *waiter = (struct far_waiter *)wait;
+  struct tm_win_wait *woken =
+      grant(wait->asker, wait->asker_number, waiter->messages, waiter->bytes, inside);
+  free(waiter);
+  return woken;
 }
 
-static void take_lock(const struct tm_win_head *head, int source) {
+static struct tm_win_wait *wait_for_other(const struct tm_win_head *head, int source,
+                                          const char *messages, size_t bytes) {
+  struct far_waiter *waiter = malloc(sizeof *waiter + bytes);
+  if (waiter == NULL) tm_panic("no memory for a lock of another node");
+  *waiter = (struct far_waiter){.wait = {.what = (enum tm_win_wait_for)head->what,
+                                         .exclusive = head->exclusive,
+                                         .origin = head->rank,
+                                         .asker = head->asker,
+                                         .asker_number = source},
+                                .bytes = bytes};
+  memcpy(waiter->messages, messages, bytes);
+  return &waiter->wait;
+}
+
+/* @return false: the lock is not free. wait: is then queued; NULL: nothing is. */
+static bool try_lock(const struct tm_win_head *head, struct tm_win_wait *wait) {
   void *at = (void *)(uintptr_t)head->to;
   struct tm_win_common *gate = at;
   struct tm_win *target = at;
-  struct tm_win_wait *wait = wait_for_other(head, source);
-  bool one = wait->what == TM_FOR_LOCK;
+  bool one = head->what == TM_FOR_LOCK;
   uint32_t *ilock = one ? &target->ilock : &gate->ilock;
   mti_lock(ilock);
   bool has = one ? tm_win_lock_try(target, head->exclusive, head->rank)
-                 : tm_win_gate_try(gate, wait->what == TM_FOR_ALL, head->passes);
-  if (!has) tm_win_enqueue(one ? &target->waiters : &gate->waiters, wait);
+                 : tm_win_gate_try(gate, head->what == TM_FOR_ALL, head->passes);
+  if (!has && wait != NULL) tm_win_enqueue(one ? &target->waiters : &gate->waiters, wait);
   mti_unlock(ilock);
-  if (has) tm_win_grant(wait, true);
+  return has;
 }
 
-static void take_unlock(const struct tm_win_head *head) {
-  void *at = (void *)(uintptr_t)head->to;
-  tm_win_wake(head->what == TM_FOR_LOCK ? tm_win_lock_release(at, head->exclusive)
-                                        : tm_win_gate_leave(at, head->what == TM_FOR_ALL),
-              true);
+/* messages: that have come with it. They are copied only if they have to wait. */
+static void take_lock(const struct tm_win_head *head, int source, const char *messages,
+                      size_t bytes) {
+  struct tm_win_wait *woken = NULL;
+  if (try_lock(head, NULL)) {
+    woken = grant(head->asker, source, messages, bytes, true);
+  } else {
+    struct tm_win_wait *wait = wait_for_other(head, source, messages, bytes);
+    if (try_lock(head, wait)) woken = tm_win_grant(wait, true);
+  }
+  tm_win_wake(woken, true);
 }
 
 /* The record may be gone when its waiter has seen the mark. */
@@ -166,52 +239,22 @@ static void take_grant(struct tm_win_wait *wait) {
 
 /* ---- what comes */
 
-static char *take_message(const struct tm_win_head *head, const char *list, int source,
-                          char *results) {
-  struct tm_win *view = (struct tm_win *)(uintptr_t)head->to;
-  switch ((enum tm_win_note_kind)head->kind) {
-    case TM_NOTE_UNLOCK: take_unlock(head); return results;
-    case TM_NOTE_POSTED: tm_win_wake(tm_win_posted(view, head->rank), true); return results;
-    case TM_NOTE_COMPLETED: tm_win_wake(tm_win_completed(view, head->rank), true); return results;
-    case TM_NOTE_GET_LARGE: tm_win_answer_large(head, list, source); return results;
-    default: return take_access(view, head, list, results);
-  }
-}
-
-/* What the answer to the messages of a note needs. */
-static struct tm_win_head answer_to(const char *at, const char *end, size_t *bytes) {
-  struct tm_win_head head, answer = {.kind = TM_NOTE_ANSWER};
-  for (*bytes = sizeof answer; at < end; at += tm_win_message_size(&head)) {
-    memcpy(&head, at, sizeof head);
-    answer.to = head.from;
-    answer.pieces += head.asker != 0;
-    *bytes += tm_win_result_size(&head);
-  }
-  return answer;
-}
-
-static void take_messages(int source, const char *at, const char *end) {
-  size_t bytes;
-  const struct tm_win_head answer = answer_to(at, end, &bytes);
-  struct tm_far_send *note = tm_far_note_new(bytes);
-  char *data = tm_far_note_data(note), *results = tm_win_message_write(data, &answer, NULL);
-  for (struct tm_win_head head; at < end; at += tm_win_message_size(&head)) {
-    memcpy(&head, at, sizeof head);
-    results = take_message(&head, at + sizeof head, source, results);
-  }
-  tm_far_note_cut(note, (size_t)(results - data));
-  tm_far_note_send(note, TM_FAR_WINDOW, source, true);
-}
-
 void tm_win_take_note(int source, const void *data, size_t bytes) {
   struct tm_win_head head;
   memcpy(&head, data, sizeof head);
-  if (head.kind == TM_NOTE_ANSWER)
-    take_answers(&head, (const char *)data + sizeof head);
-  else if (head.kind == TM_NOTE_GRANT)
-    take_grant((struct tm_win_wait *)(uintptr_t)head.asker);
-  else if (head.kind == TM_NOTE_LOCK)
-    take_lock(&head, source);
-  else
-    take_messages(source, data, (const char *)data + bytes);
+  const char *at = data, *rest = at + sizeof head, *end = at + bytes;
+  switch ((enum tm_win_note_kind)head.kind) {
+    case TM_NOTE_ANSWER:
+      take_results(&head, rest);
+      tm_win_answered((struct tm_win *)(uintptr_t)head.to);
+      return;
+    case TM_NOTE_GRANT:
+      take_results(&head, rest);
+      take_grant((struct tm_win_wait *)(uintptr_t)head.asker);
+      return;
+    case TM_NOTE_LOCK: take_lock(&head, source, rest, (size_t)(end - rest)); return;
+    default:
+      tm_win_wake(
+          take_messages((struct tm_win_head){.kind = TM_NOTE_ANSWER}, source, at, end, true), true);
+  }
 }

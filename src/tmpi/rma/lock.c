@@ -161,11 +161,12 @@ INLINE void acquire_near(struct tm_win *win, int rank, bool exclusive, const cha
 
 __attribute__((noinline)) static void acquire_over_nodes(struct tm_win *win, int rank,
                                                          bool exclusive, const char *call) {
+  tm_win_far_lock_now(win->comm->owner, call);
   if (exclusive) enter_gate(win, false, rank, call);
-  if (win->common->views[rank] == NULL)
-    wait_for_lock(win, rank, exclusive, call);
-  else
+  if (win->common->views[rank] != NULL)
     acquire_near(win, rank, exclusive, call);
+  else if (!tm_win_far_defer(win, rank, exclusive))
+    wait_for_lock(win, rank, exclusive, call);
 }
 
 static void acquire(struct tm_win *win, int rank, bool exclusive, const char *call) {
@@ -258,9 +259,9 @@ int PMPI_Win_lock(int lock_type, int rank, int assertion, MPI_Win handle) {
   if (!nocheck) acquire(win, rank, exclusive, call);
   count_lock(win, exclusive && !nocheck, 1);
   win->fenced = false;
-  win->access[rank] = nocheck     ? TM_LOCKED_NOCHECK
-                      : exclusive ? TM_LOCKED_EXCLUSIVE
-                                  : TM_LOCKED_SHARED;
+  win->access[rank] |= nocheck     ? TM_LOCKED_NOCHECK
+                       : exclusive ? TM_LOCKED_EXCLUSIVE
+                                   : TM_LOCKED_SHARED;
   return MPI_SUCCESS;
 }
 
@@ -296,6 +297,7 @@ int PMPI_Win_lock_all(int assertion, MPI_Win handle) {
   if (win->locked > 0)
     return tm_win_sync_error(win, call, "the origin holds the lock of a single target");
   mti_preempt(call);
+  if (spans_nodes(win)) tm_win_far_lock_now(win->comm->owner, call);
   win->all_nocheck = assertion != 0;
   if (!win->all_nocheck) enter_gate(win, true, -1, call);
   win->fenced = false;

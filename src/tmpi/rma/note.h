@@ -5,7 +5,8 @@
  * of the target's memory, packed data. All nodes have the same version of it.
  *
  * A note to the members of a node is answered once, whatever the number of its messages. The answer
- * has the results that they bring. A lock has a note of its own, and the grant is its answer.
+ * has the results that they bring. A lock comes first in its note. What follows it waits for the
+ * lock, too, and the grant is the answer to all of it.
  */
 #ifndef TM_RMA_NOTE_H
 #define TM_RMA_NOTE_H
@@ -22,12 +23,12 @@ enum tm_win_note_kind {
   TM_NOTE_GET,
   TM_NOTE_UPDATE, /**< an accumulate, of whatever kind */
   TM_NOTE_SWAP,   /**< data: the new element, and what to compare */
-  TM_NOTE_LOCK,   /**< and the gate's: answered by TM_NOTE_GRANT when the lock is there */
+  TM_NOTE_LOCK,   /**< and the gate's: answered by TM_NOTE_GRANT */
   TM_NOTE_UNLOCK,
   TM_NOTE_POSTED,
   TM_NOTE_COMPLETED,
-  TM_NOTE_ANSWER, /**< `pieces` results follow, each with its data */
-  TM_NOTE_GRANT,
+  TM_NOTE_ANSWER,    /**< `pieces` results follow, each with its data */
+  TM_NOTE_GRANT,     /**< as TM_NOTE_ANSWER, and the lock is there */
   TM_NOTE_PUT_LARGE, /**< announces the data: far_large.c */
   TM_NOTE_GET_LARGE, /**< asks for: */
   TM_NOTE_DATA       /**< announces them; `to`: the origin's view */

@@ -34,11 +34,20 @@ void tm_win_park(struct tm_win_wait *wait, uint32_t *ilock, const char *call) {
   tm_mailbox_park(wait->win->comm->owner, ilock, wait, call);
 }
 
+struct tm_win_wait *tm_win_both(struct tm_win_wait *first, struct tm_win_wait *second) {
+  struct tm_win_wait **end = &first;
+  while (*end != NULL) end = &(*end)->next;
+  *end = second;
+  return first;
+}
+
+/* What comes with a lock may release it, so a waiter that is woken may bring others. They are not
+ * woken in its place, as a stack of a thousand calls would have no room. */
 void tm_win_wake(struct tm_win_wait *woken, bool inside) {
   while (woken != NULL) {
     struct tm_win_wait *next = woken->next; /* the record ends with the wait */
     if (woken->asker != 0)
-      tm_win_grant(woken, inside);
+      next = tm_win_both(tm_win_grant(woken, inside), next);
     else
       tm_resume(&woken->win->comm->owner->box, woken->thread);
     woken = next;

@@ -25,10 +25,10 @@
  * Relaxed: marks that only the owner's threads write, which MPI lets run side by side only if the
  * program has ordered them.
  *
- * Rejected: lazy locks, which are acquired by the unlock (every access would be kept until then);
- * a lock of all targets as one lock after the other (two origins could each hold what the other
- * waits for); atomic instructions for accumulates (they would not be atomic towards those of other
- * operations on the same element).
+ * Rejected: lazy locks within a node, which are acquired by the unlock (every access would be kept
+ * until then); a lock of all targets as one lock after the other (two origins could each hold what
+ * the other waits for); atomic instructions for accumulates (they would not be atomic towards those
+ * of other operations on the same element).
  */
 #ifndef TM_RMA_WIN_H
 #define TM_RMA_WIN_H
@@ -51,7 +51,8 @@ enum {
   TM_LOCKED_EXCLUSIVE = 2,
   TM_LOCKED_NOCHECK = 4, /**< no other origin competes, so nothing was acquired */
   TM_LOCKED = 7,
-  TM_STARTED = 8 /**< MPI_Win_start() */
+  TM_STARTED = 8,       /**< MPI_Win_start() */
+  TM_LOCK_DEFERRED = 16 /**< beside TM_LOCKED, until the origin has the lock: far_origin.c */
 };
 
 /** What a waiter waits for. */
@@ -216,6 +217,8 @@ struct tm_win_wait tm_win_waiter(const struct tm_win *win, enum tm_win_wait_for 
 void tm_win_enqueue(struct tm_win_queue *queue, struct tm_win_wait *wait);
 /** Takes the first out, in front of a list of waiters to be woken. */
 void tm_win_take(struct tm_win_queue *queue, struct tm_win_wait **woken);
+/** @return one list of two. */
+struct tm_win_wait *tm_win_both(struct tm_win_wait *first, struct tm_win_wait *second);
 /** Parks until tm_win_wake(). The ilock is held, and released. */
 void tm_win_park(struct tm_win_wait *wait, uint32_t *ilock, const char *call);
 /** Wakes a list. No ilock is held. inside: as of tm_far_note_send(). */
@@ -259,8 +262,13 @@ char *tm_win_notes_begin(struct tm_win *win, int member, const struct tm_win_hea
                          const struct tm_piece *pieces, const char *call);
 /** soon: the note goes now. Otherwise it may wait for more messages. */
 void tm_win_notes_end(struct tm_win *win, int member, bool soon);
-/** Sends a message that has a note of its own, which is not answered. */
+/** Sends a message that has a note of its own, or a lock and what has been deferred with it. The
+ * note is not answered but by the grant. */
 void tm_win_notes_send(struct tm_win *win, int member, const struct tm_win_head *head);
+/** A member's lock goes with the first accesses. There is no such member yet. */
+void tm_win_notes_defer(struct tm_win *win, int member, bool exclusive);
+/** The lock of that member goes now. @return the member; *exclusive: its lock. */
+int tm_win_notes_undefer(struct tm_win *win, bool *exclusive);
 /** A large access begins, whose end counts as an answer: tm_win_answered(). */
 void tm_win_notes_expect(struct tm_win *win, const char *call);
 /** @return whether such accesses may not have ended. */
@@ -277,6 +285,10 @@ static inline void tm_win_settle_all(struct tm_win *win, const char *call) {
 
 /** Gets the lock that a waiter wants. Returns when it has it. */
 void tm_win_far_lock(struct tm_win_wait *wait, const char *call);
+/** Lets the lock of a target go with the first accesses. @return false: it cannot. */
+bool tm_win_far_defer(struct tm_win *win, int target, bool exclusive);
+/** Gets the lock that a rank has deferred, if there is one. Returns when it has it. */
+void tm_win_far_lock_now(struct tm_rank *rank, const char *call);
 void tm_win_far_gate(struct tm_win_wait *wait, bool passes, const char *call);
 /** Returns when the accesses are complete, too. */
 void tm_win_far_unlock(struct tm_win *win, int target, bool exclusive);
@@ -287,8 +299,9 @@ void tm_win_far_completed(struct tm_win *win, int target);
 
 /* ---- far_target.c: what comes from them */
 
-/** A waiter of another node has its lock. The record is freed. */
-void tm_win_grant(struct tm_win_wait *wait, bool inside);
+/** A waiter of another node has its lock: performs what has come with it. The record is freed.
+ * @return waiters to be woken. */
+struct tm_win_wait *tm_win_grant(struct tm_win_wait *wait, bool inside);
 /** Takes a note; a tm_far_taker. */
 void tm_win_take_note(int source, const void *data, size_t bytes);
 
