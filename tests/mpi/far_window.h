@@ -46,6 +46,7 @@ struct tm_type tm_predefined[TM_PREDEFINED_COUNT];
 static struct tm_rank ranks[2];
 static struct tm_comm comms[2];
 static struct tm_win wins[2];
+static uint8_t epochs_of[2][2]; /* of each member, by target */
 static struct tm_win_common *common;
 static alignas(TM_LINE) char common_room[sizeof *common + 2 * sizeof(void *)];
 static struct tm_win_member far[2];
@@ -242,6 +243,11 @@ bool tm_win_gate_try(struct tm_win_common *gate, bool all, bool passes) {
   return has_lock;
 }
 
+struct tm_win_wait tm_win_waiter(const struct tm_win *win, enum tm_win_wait_for what) {
+  assert_ptr_equal(win, &wins[OWN]);
+  return (struct tm_win_wait){.what = what, .win = win, .target = -1, .origin = OWN};
+}
+
 void tm_win_enqueue(struct tm_win_queue *waiters, struct tm_win_wait *wait) {
   assert_ptr_equal(waiters, wait->what == TM_FOR_LOCK ? &wins[OTHER].waiters : &common->waiters);
   assert_int_equal(wait->origin, OWN);
@@ -273,8 +279,16 @@ struct tm_win_wait *tm_win_completed(struct tm_win *win, int rank) {
   return (struct tm_win_wait *)room_of_wait;
 }
 
+struct tm_win_wait *tm_win_both(struct tm_win_wait *first, struct tm_win_wait *second) {
+  assert_ptr_equal(first, room_of_wait);
+  assert_true(second == NULL || second == first);
+  return first;
+}
+
 void tm_win_wake(struct tm_win_wait *woken, bool inside) {
-  assert_true(woken == (struct tm_win_wait *)room_of_wait && inside);
+  assert_true(inside);
+  if (woken == NULL) return;
+  assert_ptr_equal(woken, room_of_wait);
   note("wake");
 }
 
@@ -283,7 +297,7 @@ void tm_win_park(struct tm_win_wait *wait, uint32_t *ilock, const char *call) {
   mti_unlock(ilock);
   parks++;
   deliver();
-  if (queued != NULL) tm_win_grant(queued, true);
+  if (queued != NULL) tm_win_wake(tm_win_grant(queued, true), true);
   queued = NULL;
   deliver();
   assert_int_equal(wait->granted, 1);
@@ -345,11 +359,15 @@ static int start(void **state) {
                            .wait = TM_WAIT_PARK,
                            .far = &transport};
   memset(ranks, 0, sizeof ranks);
+  memset(epochs_of, 0, sizeof epochs_of);
   for (int i = 0; i < 2; i++) {
     group->ranks[i] = i;
     comms[i] = (struct tm_comm){.rank = i, .owner = &ranks[i]};
-    wins[i] =
-        (struct tm_win){.magic = TM_WIN_MAGIC, .common = common, .comm = &comms[i], .group = group};
+    wins[i] = (struct tm_win){.magic = TM_WIN_MAGIC,
+                              .common = common,
+                              .comm = &comms[i],
+                              .group = group,
+                              .access = epochs_of[i]};
     far[i] = (struct tm_win_member){.view = (uintptr_t)&wins[i],
                                     .common = i == OTHER ? (uintptr_t)common : 0};
   }

@@ -124,12 +124,13 @@ static void locks(void **state) {
       snprintf(expected, sizeof expected, "lock %d 1", flag);
     else
       snprintf(expected, sizeof expected, "gate %d %d", flag, spins);
-    char all[120];
+    char all[180];
     bool parked = !spins || !has_lock;
-    snprintf(all, sizeof all, "%s%s %s%s", spins ? "spin " : "", expected,
+    snprintf(all, sizeof all, "%s%s %s%s%s", spins ? "spin " : "", expected,
+             has_lock ? "" : expected, /* again, with a waiter that is queued */
              has_lock ? ""
-             : flag   ? "queued 1 "
-                      : "queued 0 ",
+             : flag   ? " queued 1 "
+                      : " queued 0 ",
              parked ? "resume " : "");
     check_trace(all);
     assert_true(wait.granted == 1 && parks == parked);
@@ -148,6 +149,71 @@ static void unlocks(void **state) {
     deliver();
     check_trace(flag ? "leave 1 wake " : "leave 0 wake ");
   }
+}
+
+static void defer(bool exclusive) {
+  assert_true(tm_win_far_defer(&wins[OWN], OTHER, exclusive));
+  assert_true(ranks[OWN].deferred_lock == &wins[OWN] &&
+              wins[OWN].access[OTHER] == TM_LOCK_DEFERRED);
+}
+
+static void check_got(const char *expected) {
+  assert_true(ranks[OWN].deferred_lock == NULL && wins[OWN].access[OTHER] == 0);
+  check_trace(expected);
+}
+
+/* A deferred lock, the accesses and the unlock are one note, which waits for the lock at its target
+ * and is then performed. */
+static void deferred_locks(void **state) {
+  (void)state;
+  for (int way = 0; way < 8; way++) {
+    bool exclusive = way & 1, puts = way & 4;
+    has_lock = way & 2;
+    notes = 0;
+    ((char *)target)[7] = 0;
+    defer(exclusive);
+    if (puts) put_bytes(0, 10);
+    assert_int_equal(notes, 0);
+    tm_win_far_unlock(&wins[OWN], OTHER, exclusive);
+    char expected[120];
+    snprintf(expected, sizeof expected, "lock %d 1 %sunlock %d wake resume ", exclusive,
+             !has_lock ? exclusive ? "lock 1 1 queued 1 " : "lock 0 1 queued 0 " : "", exclusive);
+    check_got(expected);
+    assert_int_equal(notes, 2); /* one has the answer */
+    if (puts) assert_int_equal(((char *)target)[7], ((char *)origin)[7]);
+  }
+}
+
+/* What does not fit its note, and what others wait for, comes after the lock. */
+static void deferred_locks_that_are_wanted(void **state) {
+  (void)state;
+  defer(false);
+  put_bytes(0, 10);
+  tm_win_far_posted(&wins[OWN], OTHER);
+  check_got("lock 0 1 resume ");
+  deliver();
+  check_trace("posted 1 wake ");
+  defer(true);
+  tm_win_settle(&wins[OWN], "MPI_Win_flush");
+  check_got("lock 1 1 resume ");
+  defer(true);
+  put_bytes(0, 5000);
+  assert_ptr_equal(ranks[OWN].deferred_lock, &wins[OWN]); /* it waits for its note's end */
+  put_bytes(5000, 5000);
+  check_got("lock 1 1 resume ");
+  assert_int_equal(((char *)target)[4999], ((char *)origin)[4999]);
+  tm_win_far_lock_now(&ranks[OWN], "MPI_Win_lock"); /* there is none */
+  check_got("");
+}
+
+static void locks_that_are_not_deferred(void **state) {
+  (void)state;
+  ranks[OWN].windows_within = 1;
+  assert_false(tm_win_far_defer(&wins[OWN], OTHER, true));
+  ranks[OWN].windows_within = 0;
+  ranks[OWN].thread_level = MPI_THREAD_MULTIPLE;
+  assert_false(tm_win_far_defer(&wins[OWN], OTHER, true));
+  check_got("");
 }
 
 static void epochs(void **state) {
@@ -171,6 +237,9 @@ int main(void) {
       WINDOW(sizes_that_are_large),
       WINDOW(locks),
       WINDOW(unlocks),
+      WINDOW(deferred_locks),
+      WINDOW(deferred_locks_that_are_wanted),
+      WINDOW(locks_that_are_not_deferred),
       WINDOW(epochs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
