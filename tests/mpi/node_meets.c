@@ -79,7 +79,8 @@ static void a_launcher_that_is_not_there(void **state) {
 static const char *puts_of(bool address, bool link) {
   static char text[200];
   int used = snprintf(text, sizeof text, "put mltp.node %zu own ", sizeof own);
-  if (address) used += snprintf(text + used, sizeof text - (size_t)used, "put mltp.address 16 at1 ");
+  if (address)
+    used += snprintf(text + used, sizeof text - (size_t)used, "put mltp.address 16 at1 ");
   if (link)
     snprintf(text + used, sizeof text - (size_t)used, "put mltp.link %zu ln1 ", sizeof links[0]);
   return text;
