@@ -114,7 +114,7 @@ static void updates_of_each_size(void **state) {
   memset(&tm_predefined[7], 0, sizeof tm_predefined[7]);
 }
 
-/* Messages have more pieces than fit, and one would end within an element of eight bytes: in its last
+/* Messages have 240 pieces, so that one would end within an element of eight bytes: in its last
  * piece, or several pieces before. */
 static void divided_elements(void **state) {
   static const size_t lengths[][7] = {{1, 3, 4, 8, 4, 4, 8}, {8, 12, 4, 2, 2, 2, 2}};

@@ -59,6 +59,17 @@ static void pending_notes(void **state) {
   assert_true(queue_first > 0 && notes > PENDING_MAX + 2);
 }
 
+static void settle_too(void) { tm_win_settle(&wins[OWN], "another thread"); }
+
+/* Two threads wait for answers, and both are released. */
+static void threads_that_wait(void **state) {
+  (void)state;
+  for (int i = 0; i < 3; i++) put_bytes(0, 2048);
+  at_wait = settle_too;
+  tm_win_settle(&wins[OWN], "MPI_Win_flush");
+  assert_int_equal(notes, 6);
+}
+
 /* Messages that end something come after large data. */
 static void ends_wait_for_large_data(void **state) {
   struct tm_access_call c = call_of(NULL, 20000, int_type());
@@ -233,6 +244,7 @@ int main(void) {
       WINDOW(joined_notes),
       WINDOW(joined_gets),
       WINDOW(pending_notes),
+      WINDOW(threads_that_wait),
       WINDOW(ends_wait_for_large_data),
       WINDOW(sizes_that_are_large),
       WINDOW(locks),
