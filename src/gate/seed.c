@@ -176,8 +176,7 @@ bool gt_seed_pick(void) {
   }
   inside = true;
   if (t != NULL && t->deadline > seed.clock) seed.clock = t->deadline;
-  if (t != NULL) gt_lot_end(t, ETIMEDOUT);
-  advance();
+  advance(); /* which ends t's wait */
   uint32_t count = (uint32_t)gt_gate.ready, choice = choose(NULL, count);
   struct gt_thread *chosen = candidate(NULL, choice);
   const char *call = me->state == GT_ENDED ? "end" : me->state == GT_CALL ? "call" : waits[me->why];
