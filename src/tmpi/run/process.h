@@ -254,6 +254,11 @@ void tm_watch_failure(void);
 /** The same, but the job ends at once. Async-signal-safe. */
 void tm_watch_end(void);
 
+/** Ends a failed job in the watcher's place if the watcher makes VPs: code that a handler of the
+ * program has interrupted may hold a lock of pthread_create(). For a kernel thread that has waited
+ * a second for the end. */
+void tm_watch_help(void);
+
 /** From now on a crash says which rank crashed. Before mltp_init(). */
 void tm_crash_start(void);
 

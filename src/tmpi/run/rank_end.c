@@ -118,12 +118,17 @@ int tm_report_failure(int rank) {
   return process->status != 0 ? process->status : 1;
 }
 
+static void nap(void) {
+  os_nap(SECOND);
+  tm_watch_help();
+}
+
 /* The rank has ended, or is ending, on another thread. */
 __attribute__((noreturn)) static void sleep_for_ever(void) {
   mt_add_relaxed(&sleepers, 1); /* relaxed: a count */
   for (;;) {
     if (tm_on_pthread())
-      os_nap(3600 * (uint64_t)SECOND);
+      nap();
     else
       mltp_waitgroup_wait(&never);
   }
@@ -174,7 +179,7 @@ __attribute__((noreturn)) static void leave_in_handler(struct tm_process *proces
   mt_or_relaxed(&process->left, 1); /* relaxed: only counted */
   tm_job_failed(process->number, process->status);
   tm_watch_end();
-  for (;;) os_nap(SECOND);
+  for (;;) nap();
 }
 
 void tm_process_exit(struct tm_process *process, int status, enum tm_end how) {

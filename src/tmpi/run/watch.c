@@ -30,6 +30,7 @@ enum { RANK_FAILED = 1, END_NOW = 2 };
 static uint32_t events;                /* [atomic] futex: signals, and the first failure */
 static uint32_t signals;               /* [atomic] times that SIGUSR1 has come */
 static uint32_t failed;                /* [atomic] of RANK_FAILED and END_NOW */
+static uint32_t makes_vps;             /* [atomic] 1: the watcher does; relaxed: a hint */
 static uint64_t deadline = UINT64_MAX; /* [const] of --timeout */
 static long limit;                     /* [const] seconds */
 static struct os_real_time taken;      /* while a report is written, or the process ends */
@@ -116,6 +117,8 @@ void tm_watch_late(void) {
 }
 
 __attribute__((noreturn)) static void end_failed(void) {
+  static uint32_t ends;                                    /* [atomic] */
+  while (mt_or_relaxed(&ends, 1) != 0) os_nap(1000000000); /* relaxed: the first one ends it */
   int own, rank = tm_job_failure(&own);
   os_real_time_take(&taken);
   tm_flush_all();
@@ -123,6 +126,10 @@ __attribute__((noreturn)) static void end_failed(void) {
   tm_job_tell(status, "rank %d ended with status %d%s", rank, own,
               tm_process_of(rank)->not_finalized ? " without MPI_Finalize()" : "");
   _exit(status);
+}
+
+void tm_watch_help(void) {
+  if (mt_load_relaxed(&failed) != 0 && mt_load_relaxed(&makes_vps) != 0) end_failed();
 }
 
 /* What the watcher is waiting for besides events. */
@@ -158,7 +165,9 @@ static void plan_after_event(struct plan *plan) {
  * ends when it has it back. */
 static void plan_look(struct plan *plan, uint64_t now) {
   if (plan->pause == 0 || now < plan->look) return;
+  mt_store_relaxed(&makes_vps, 1);
   plan->pause = tm_vps_look() ? 2 * plan->pause : 0;
+  mt_store_relaxed(&makes_vps, 0);
   plan->look = plan->pause != 0 ? now + plan->pause : UINT64_MAX;
 }
 
