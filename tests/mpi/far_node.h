@@ -26,6 +26,7 @@
 #include "tmpi/match/match.h"
 #include "tmpi/match/meet.h"
 #include "tmpi/match/rank_wait.h"
+#include "traced_calls.h"
 
 enum { RANKS = 6, LOCAL = 2, SELF = 3, SENDER = 4, FAR = 5, CONTEXT = 9, KEPT = 7 };
 enum { MOST = TM_FAR_EAGER_MAX + 1 };
@@ -38,7 +39,7 @@ static struct tm_rank ranks[RANKS];
 static struct tm_type flat, spread;
 static struct tm_comm comm;
 static struct mltp_thread *const thread = (struct mltp_thread *)&comm;
-static char trace[300], out[2 * MOST], in[2 * MOST];
+static char out[2 * MOST], in[2 * MOST];
 static int blocks;                /* that the files have and have not freed */
 static int allocations_left = -1; /* before one fails; -1: none does */
 static jmp_buf panic;
@@ -49,21 +50,6 @@ static struct mltp_thread *waits;
 static struct tm_far_send *last; /* that the transport has */
 static void (*at_malloc)(void), (*at_note)(void), (*at_park)(void);
 static void (*at_idle)(bool sleeps);
-
-static void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void note(const char *format, ...) {
-  size_t length = strlen(trace);
-  va_list list;
-  va_start(list, format);
-  vsnprintf(trace + length, sizeof trace - length, format, list);
-  va_end(list);
-  strncat(trace, " ", sizeof trace - strlen(trace) - 1);
-}
-
-static void check_trace(const char *expected) {
-  assert_string_equal(trace, expected);
-  trace[0] = '\0';
-}
 
 static bool fails(void) { return allocations_left >= 0 && allocations_left-- == 0; }
 

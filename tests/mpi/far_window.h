@@ -28,6 +28,7 @@
 #include "tmpi/rma/access.h"
 #include "tmpi/rma/note.h"
 #include "tmpi/rma/update.h"
+#include "traced_calls.h"
 
 enum { OTHER, OWN }; /* members, and their nodes */
 
@@ -57,23 +58,8 @@ static int queue_first, queue_end, notes, parks;
 static int allocated;         /* blocks, in this test and in what it links */
 static void (*at_wait)(void); /* of another thread */
 static bool is_attached, has_lock;
-static char trace[300], room_of_wait[sizeof(struct tm_win_wait)];
+static char room_of_wait[sizeof(struct tm_win_wait)];
 static struct tm_win_wait *queued; /* at the target */
-
-static void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void note(const char *format, ...) {
-  size_t length = strlen(trace);
-  va_list list;
-  va_start(list, format);
-  vsnprintf(trace + length, sizeof trace - length, format, list);
-  va_end(list);
-  strncat(trace, " ", sizeof trace - strlen(trace) - 1);
-}
-
-static void check_trace(const char *expected) {
-  assert_string_equal(trace, expected);
-  trace[0] = '\0';
-}
 
 void *__real_malloc(size_t bytes);
 void *__wrap_malloc(size_t bytes);

@@ -20,6 +20,7 @@
 #include "tmpi/error/errors.h"
 #include "tmpi/match/far.h"
 #include "tmpi/match/match.h"
+#include "traced_calls.h"
 
 enum { NODES = 3, LOCAL = 2, RANKS = NODES * LOCAL, MOST = 16, NOTES_MAX = 40 };
 enum { ASK_TURN, GIVE_TURN, END_TURN, ORDER, DECISION, ANSWER }; /* steps of notes */
@@ -35,7 +36,6 @@ struct tm_job tm_job;
 static struct tm_rank ranks[MOST];
 static int spawned_on[MOST], placed[MOST], placed_first, placed_count, added;
 static struct tm_world *world;
-static char trace[600];
 static struct {
   struct note note;
   int dest;
@@ -50,21 +50,6 @@ static int blocks; /* of memory that are in use */
 static bool no_memory;
 static jmp_buf panic;
 static char *of_service; /* the order that it has */
-
-static void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void note(const char *format, ...) {
-  size_t length = strlen(trace);
-  va_list list;
-  va_start(list, format);
-  vsnprintf(trace + length, sizeof trace - length, format, list);
-  va_end(list);
-  strncat(trace, " ", sizeof trace - strlen(trace) - 1);
-}
-
-static void check_trace(const char *expected) {
-  assert_string_equal(trace, expected);
-  trace[0] = '\0';
-}
 
 void *__real_malloc(size_t bytes);
 void *__wrap_malloc(size_t bytes);
