@@ -117,8 +117,8 @@ void tm_watch_late(void) {
 }
 
 __attribute__((noreturn)) static void end_failed(void) {
-  static uint32_t ends;                                    /* [atomic] */
-  while (mt_or_relaxed(&ends, 1) != 0) os_nap(1000000000); /* relaxed: the first one ends it */
+  static uint32_t ends;                                  /* [atomic] */
+  while (mt_or_relaxed(&ends, 1) != 0) os_nap(GRACE_NS); /* relaxed: the first one ends it */
   int own, rank = tm_job_failure(&own);
   os_real_time_take(&taken);
   tm_flush_all();
