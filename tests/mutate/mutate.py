@@ -164,6 +164,13 @@ class Project(unittest.TestCase):
         self.assertEqual(said.splitlines()[-2:], self.run_tool(1, "--seed", "2", "--again", "1", "--report").splitlines())
         self.assertIn("Seed 1, whose survivors met new tests", (self.root / "page.md").read_text(encoding="utf-8"))
 
+    def test_chosen_tests(self):
+        said = self.run_tool(100, "--seed", "3", "--tests", "words")
+        self.assertNotIn("toy.broken", said)
+        found = [json.loads(line) for line in (self.root / "out" / "3.jsonl").read_text(encoding="utf-8").splitlines()]
+        self.assertEqual({r["by"] for r in found if r["verdict"] == "killed"}, {"toy.words"})
+        self.assertIn(("number", "3"), {(r["operator"], r["was"].strip()) for r in found if r["verdict"] == "survived"})
+
 
 class Text(unittest.TestCase):
     """What is found in a text, and how it is put together."""
@@ -177,7 +184,7 @@ class Text(unittest.TestCase):
         cls.path.write_bytes(cls.source)
         cls.entry = {"file": str(cls.path), "directory": folder.name, "command": f"cc -O1 -c {cls.path} -o {cls.path}.o"}
         cls.sites = sites.find(str(cls.path), cls.entry, cls.source)
-        cls.place = lab.Lab(cls.path.parent, cls.path.parent, 1)
+        cls.place = lab.Lab(cls.path.parent, cls.path.parent, 1, [])
         cls.place.build = cls.path.parent
 
     def test_places(self):

@@ -38,7 +38,10 @@ def parse_arguments():
     parser.add_argument("count", type=int, metavar="N", help="how many mutants that are not equivalent")
     parser.add_argument("--seed", type=int, default=1, help="of the random choice (%(default)s)")
     parser.add_argument("--again", type=int, metavar="SEED", help="also judge the survivors of an earlier run, whose results FOLDER has")
-    parser.add_argument("--preset", choices=("asan", "ubsan"), help="build with this sanitizer, and run the tests that CI runs with it")
+    tests = parser.add_mutually_exclusive_group()
+    tests.add_argument("--preset", choices=("asan", "ubsan"), help="build with this sanitizer, and run the tests that CI runs with it")
+    tests.add_argument("--tests", metavar="REGEX", help="run only tests of these names, and build what they run: with --path, what the "
+                       "tests of a file find in it")
     parser.add_argument("--survivors", type=pathlib.Path, metavar="FILE",
                         help="judge only the survivors of the same draw that FILE has, the results of another FOLDER")
     parser.add_argument("--sanitized", type=pathlib.Path, metavar="FILE", help="for the report: the results with --survivors")
@@ -53,6 +56,8 @@ def parse_arguments():
     options = parser.parse_args()
     if options.count < 1:
         parser.error("N is at least 1")
+    if options.tests and options.table:
+        parser.error("--tests says nothing of other tests, so it makes no page")
     return options
 
 
@@ -219,9 +224,9 @@ def judge_all(mutants, woven, book, court, options, drawn):
         judge_survivors(together, book, court)
     for mutant, tests, met in wanted([m for m in mutants if m.number in woven.alone], book, court):
         source = drawn.texts[mutant.file]
+        tests = tests or court.reaching(None, mutant.file)
         outcome = court.judge_alone(lambda commands, m=mutant, s=source: book.place.build_mutant(m.file, m.site.apply(s), commands),
-                                    lambda m=mutant: book.place.restore(m.file, woven.texts[m.file]), tests or court.reaching(None, mutant.file),
-                                    options.limit)
+                                    lambda m=mutant: book.place.restore(m.file, woven.texts[m.file]), tests, options.limit)
         book.judged(mutant, tests, outcome, met, 0)
 
 
@@ -253,8 +258,7 @@ def judge_drawn(mutants, earlier, options, folder, place, book, woven, drawn):
     place.prepare(woven.texts)
     print(f"building {len(tried)} mutants, {len(woven.alone)} of them later and alone", flush=True)
     place.build_all()
-    slices = suite.SANITIZED if options.preset else suite.PLAIN
-    court = judge.Judge(place.build, slices, folder, options.jobs, options.pause, options.root / "build")
+    court = judge.Judge(place.build, place.slices, folder, options.jobs, options.pause, options.root / "build")
     judge_all(tried, woven, book, court, options, drawn)
 
 
@@ -262,7 +266,7 @@ def main():
     options = parse_arguments()
     folder = (options.out or options.root / "build" / "mutate").resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    place = lab.Lab(options.root.resolve(), folder, options.jobs, options.preset or "")
+    place = lab.Lab(options.root.resolve(), folder, options.jobs, suite.slices(options.preset, options.tests), options.preset or "")
     book = Book(folder, options.seed, place)
     woven = Woven(folder / "woven.json")
     earlier = last_lines(folder / f"{options.again}.jsonl") if options.again else {}

@@ -9,8 +9,6 @@ import subprocess
 import sys
 import tempfile
 
-import suite
-
 CONFIGURE = ["-G", "Ninja", "-DCMAKE_BUILD_TYPE=None", "-DCMAKE_C_FLAGS=-O1 -g1 -fno-omit-frame-pointer",
              "-DCMAKE_CXX_FLAGS=-O1 -g1 -fno-omit-frame-pointer", "-DMLTP_CHECKED=ON"]
 PROGRAM = re.compile("(EXECUTABLE|SHARED_LIBRARY|MODULE_LIBRARY)_LINKER")
@@ -19,7 +17,8 @@ PROGRAM = re.compile("(EXECUTABLE|SHARED_LIBRARY|MODULE_LIBRARY)_LINKER")
 class Lab:
     """The copy. Files in texts differ from the user's. Raises subprocess.CalledProcessError where it cannot be built."""
 
-    def __init__(self, root, folder, jobs, preset=""):
+    def __init__(self, root, folder, jobs, slices, preset=""):
+        self.slices = slices  # arguments of ctest that choose the tests
         self.preset = preset  # "": CONFIGURE
         self.root, self.tree, self.jobs = root, folder / "tree", min(jobs, os.cpu_count())
         self.build = self.tree / "build" / preset
@@ -74,13 +73,11 @@ class Lab:
                                   stderr=subprocess.STDOUT).returncode
 
     def build_all(self):
-        """Builds what the tests run, with a preset as CI does."""
+        """Builds what the tests run."""
         needed = pathlib.Path(__file__).resolve().parents[1] / "needed.py"
-        for arguments in suite.SANITIZED if self.preset else []:
+        for arguments in self.slices:
             said = subprocess.run([sys.executable, "-B", needed, self.build, *arguments], check=True, capture_output=True, text=True)
             self.ninja(*said.stdout.split(), check=True)
-        if not self.preset:
-            self.ninja(check=True)
 
     def query(self, names):
         """What ninja says of files: (name, rule that makes it, what is made from it)."""

@@ -23,7 +23,6 @@ import time
 
 # Labels of tests that run none of src/, that run tools, or need the machine.
 LEFT_OUT = "mutations|models|lint|bench|install|report|scale"
-PLAIN = [[]]
 SANITIZED = [["-L", "quick"], ["-L", "mpi|seeded", "-R", "native-2$|seeded-1$"]]  # what CI runs so (.ci/run)
 # Properties of a test that change how ctest judges it, and that we do not know.
 UNKNOWN = {"WILL_FAIL", "ENVIRONMENT_MODIFICATION", "FIXTURES_REQUIRED", "SKIP_REGULAR_EXPRESSION", "DISABLED"}
@@ -79,6 +78,11 @@ class Run:
     verdict: str
     cpu: float
     asleep: float
+
+
+def slices(preset, names):
+    """Arguments of ctest that choose the tests of a preset, those of some names (a pattern), or all."""
+    return SANITIZED if preset else [["-R", names]] if names else [[]]
 
 
 def listed(build, slices):
