@@ -225,6 +225,16 @@ static void with_own_stack(void) {
 
 static void the_program_s_signal_stack_stays(void) { check_ends_well(with_own_stack); }
 
+static void without_a_stack(void) {
+  stack_t none = {.ss_flags = SS_DISABLE}, during, after; /* a sanitizer may have made one */
+  if (sigaltstack(&none, NULL) != 0 || mltp_init(0) != 0) _exit(1);
+  if (sigaltstack(NULL, &during) != 0 || during.ss_flags != 0) _exit(2);
+  if (mltp_finalize() != 0) _exit(3);
+  if (sigaltstack(NULL, &after) != 0 || after.ss_flags != SS_DISABLE) _exit(4);
+}
+
+static void the_library_s_signal_stack_goes(void) { check_ends_well(without_a_stack); }
+
 /* -------------------------------------------------------------------- no stderr */
 
 static void lose_stderr(int fd) {
@@ -269,6 +279,7 @@ int main(void) {
       TEST_BARE(a_handler_installed_meanwhile_stays),
       TEST_BARE(a_fault_signal_that_was_sent_kills),
       TEST_BARE(the_program_s_signal_stack_stays),
+      TEST_BARE(the_library_s_signal_stack_goes),
       TEST_BARE(messages_that_nobody_can_read_end_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -155,6 +155,23 @@ static void the_program_sees_its_own(void) {
   CHECK(gt_handlers_set(_NSIG, &action, NULL) == -1 && errno == EINVAL);
 }
 
+static int refuse(int signo, const struct sigaction *action, struct sigaction *old) {
+  (void)signo, (void)action, (void)old;
+  errno = EPERM;
+  return -1;
+}
+
+static void where_the_kernel_refuses_the_old_one_stays(void) {
+  struct sigaction other = {.sa_flags = SA_SIGINFO, .sa_sigaction = on_info};
+  install(SIGUSR1, 0);
+  has_context = calls = 0;
+  gt_next.set_action = refuse;
+  CHECK(gt_handlers_set(SIGUSR1, &other, NULL) == -1 && errno == EPERM);
+  gt_next.set_action = sigaction;
+  raise(SIGUSR1);
+  CHECK(calls == 1 && !has_context);
+}
+
 static void old_calls_do_the_same(void) {
   CHECK(signal(SIGUSR2, SIG_DFL) == on_number);
   CHECK(signal(SIGUSR2, on_number) == SIG_DFL && signal(SIGUSR2, on_number) == on_number);
@@ -178,6 +195,7 @@ int main(void) {
   it_may_jump();
   some_cannot_wait();
   the_program_sees_its_own();
+  where_the_kernel_refuses_the_old_one_stays();
   old_calls_do_the_same();
   return 0;
 }

@@ -100,7 +100,7 @@ class Objects(Opening):
             CHECK(call(0) == 3);
             MPI_Barrier(MPI_COMM_WORLD);
             if (argc > 1 && rank == 1) call(1);""")
-        result = self.run_it(program)
+        result = self.run_it(program, ranks=3)
         self.assertEqual(result.returncode, 0, result)
         self.assertEqual(result.stderr.count("names 1 functions of MPI that tmpi does not have yet"), 1, result)
         result = subprocess.run([built.TMPIRUN, "-n", "2", program, "bad"], capture_output=True, text=True, check=False)
