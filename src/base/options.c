@@ -296,7 +296,6 @@ static void describe(const struct option *option, char *text, size_t size) {
 }
 
 int mt_options_read(void) {
-  int saved = errno;
   int error = 0;
   for (int i = 0; i < OPTIONS; i++) {
     const struct option *option = &table[i];
@@ -309,7 +308,6 @@ int mt_options_read(void) {
       error = EINVAL;
     }
   }
-  errno = saved;
   return error;
 }
 
