@@ -20,7 +20,7 @@ static void a_look_is_at_some_threads(void) {
 static void threads_that_have_run_are_awake(void) {
   pid_t asleep[LOOKED_AT];
   begin(4, true);
-  last = (struct times){.tids = {FIRST + 3, FIRST, FIRST + 1},
+  last = (struct times){.tids = {FIRST + 3, FIRST, FIRST + 1, FIRST + 2 /* of an older look */},
                         .cpu_ns = {7, 5, 5},
                         .count = 3,
                         .at = seen.now - 2 * MS};
@@ -63,11 +63,17 @@ static void threads_that_sleep_are_caught(void) {
   kernel.state[0] = kernel.state[1] = OS_TASK_RUNS;
   CHECK(!catch_blocked(&gt_me));
   EQUAL(seen.caught_count + seen.grants, 0);
+  kernel.state[1] = OS_TASK_SLEEPS; /* one of them is enough */
+  CHECK(catch_blocked(&gt_me));
+  EQUAL(seen.grants, 1);
 }
 
 static void the_longest_time_counts(void) {
   begin(2, true);
   begun = (struct times){.tids = {FIRST, FIRST + 1}, .cpu_ns = {100, 200}, .count = 2};
+  kernel.cpu_ns[0] = 100;
+  kernel.cpu_ns[1] = 200;
+  EQUAL(ran_since_begun(&gt_me), 0); /* no thread has had a CPU */
   kernel.cpu_ns[0] = 150;
   kernel.cpu_ns[1] = 500;
   EQUAL(ran_since_begun(&gt_me), 300);
@@ -175,6 +181,7 @@ static void a_look_without_a_turn(void) {
   struct stall stall = {.turns = 10, .since = seen.now, .ran_ns = 8 * MS - 1};
   calm = 1;
   CHECK(look(&gt_me, &stall, seen.now, 77));
+  EQUAL(watching, WATCHES);
   EQUAL(seen.grants, 0);
   EQUAL(seen.counts, 1);
   EQUAL(seen.passed, 77);
@@ -217,12 +224,16 @@ static void a_look_after_a_turn(void) {
   static const struct {
     int turns_since; /* of t[1] */
     bool counted;
-    enum os_task_state stray;
+    enum os_task_state strays[2]; /* threads that were caught */
     bool shorter;
+    int states_read;
   } cases[] = {
-      {1, true, OS_TASK_SLEEPS, false},  {2, true, OS_TASK_SLEEPS, true},
-      {2, false, OS_TASK_SLEEPS, false}, {1, true, OS_TASK_RUNS, true},
-      {1, true, OS_TASK_UNKNOWN, false},
+      {1, true, {OS_TASK_SLEEPS, OS_TASK_SLEEPS}, false, 2},
+      {2, true, {OS_TASK_SLEEPS, OS_TASK_SLEEPS}, true, 0},
+      {2, false, {OS_TASK_SLEEPS, OS_TASK_SLEEPS}, false, 2},
+      {1, true, {OS_TASK_SLEEPS, OS_TASK_RUNS}, true, 2},
+      {1, true, {OS_TASK_RUNS, OS_TASK_SLEEPS}, true, 1},
+      {1, true, {OS_TASK_SLEEPS, OS_TASK_UNKNOWN}, false, 2},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     begin(2, true);
@@ -231,11 +242,12 @@ static void a_look_after_a_turn(void) {
     t[1].counted = cases[i].counted;
     gt_gate.stray = &t[5];
     t[5].after = &t[6];
-    kernel.state[5] = OS_TASK_SLEEPS;
-    kernel.state[6] = cases[i].stray;
+    kernel.state[5] = cases[i].strays[0];
+    kernel.state[6] = cases[i].strays[1];
     stall = (struct stall){.turns = 9, .asked = true};
     CHECK(look(&gt_me, &stall, seen.now, 0));
     EQUAL(ask_ns, cases[i].shorter ? 2 * MS : 6 * MS);
+    EQUAL(seen.states_read, cases[i].states_read);
   }
   for (int helped = 0; helped < 2; helped++) { /* a thread has left its permit when others ran */
     begin(2, true);
@@ -256,10 +268,10 @@ static void a_look_after_a_turn(void) {
 static void a_look_may_let_the_gate_stand_aside(void) {
   begin(1, true);
   struct stall stall = {.turns = 10, .since = seen.now};
-  seen.aside = 50;
+  seen.aside = 1;
   CHECK(!look(&gt_me, &stall, seen.now, 0));
   EQUAL(watching, STANDS_ASIDE);
-  EQUAL(aside_until, seen.now + 50);
+  EQUAL(aside_until, seen.now + 1);
   EQUAL(seen.aside_began, seen.now);
 }
 

@@ -19,7 +19,8 @@ static void a_thread_computes_alone(void) {
   gt_gate.permits = 1;
   gt_gate.turns = 0;
   kernel.state[0] = OS_TASK_RUNS;
-  begun.count = 3;
+  kernel.cpu_ns[0] = (uint64_t)100 * MS;
+  begun = (struct times){.tids = {FIRST}, .count = 1}; /* of an earlier watch */
   seen.meanwhile = nobody_is_ready_at_the_fifth;
   watch(&gt_me);
   static const int ticks_ms[] = {2, 2, 2, 4, 2};
@@ -27,6 +28,7 @@ static void a_thread_computes_alone(void) {
   for (int i = 0; i < 5; i++) EQUAL(seen.naps[i], ticks_ms[i] * MS);
   EQUAL(seen.client_looks, 5);
   EQUAL(seen.looks_aside, 5);
+  EQUAL(seen.passed, 2 * MS); /* since the look before */
   EQUAL(watching, RESTS);
   EQUAL(seen.caught_count, 0);
   CHECK(gt_gate.due);
@@ -39,6 +41,30 @@ static void a_thread_sleeps(void) {
   seen.meanwhile = nobody_is_ready_at_the_second;
   watch(&gt_me);
   EQUAL(seen.nap_count, 2);
+  EQUAL(seen.caught_count, 1);
+  EQUAL(gt_gate.extra, 0);
+  EQUAL(seen.messages, 0);
+}
+
+/* A seeded run: what the monitor does then comes after a time, and no seed says when. */
+static void a_thread_sleeps_at_the_twelfth(void) {
+  if (seen.nap_count == 12) kernel.state[0] = OS_TASK_SLEEPS;
+  if (seen.nap_count == 12) EQUAL(seen.states_read, 2); /* at the first tick and ten later */
+  if (seen.nap_count == 22) gt_gate.queue.first = NULL;
+  if (seen.nap_count == 22) EQUAL(seen.messages, 1);
+}
+
+static void a_thread_sleeps_in_a_seeded_run(void) {
+  begin(1, true);
+  gt_gate.turns = 0;
+  gt_seeded = true;
+  kernel.state[0] = OS_TASK_RUNS;
+  seen.meanwhile = a_thread_sleeps_at_the_twelfth;
+  CHECK(!catch_blocked(&gt_me));
+  EQUAL(seen.messages, 0);
+  seen.states_read = 0;
+  watch(&gt_me);
+  EQUAL(seen.nap_count, 22);
   EQUAL(seen.caught_count, 1);
   EQUAL(gt_gate.extra, 0);
 }
@@ -93,11 +119,11 @@ static void it_waits_for_its_duty(void) {
   EQUAL(seen.duty, RESTS);
   CHECK(!seen.has_until);
   watching = STANDS_ASIDE;
-  aside_until = (uint64_t)7 * 1000 * MS + 9;
+  aside_until = (uint64_t)7 * 1000 * MS + 5;
   await_duty(&gt_me);
   EQUAL(seen.waits, 3);
   EQUAL(seen.until_then.tv_sec, 7);
-  EQUAL(seen.until_then.tv_nsec, 9);
+  EQUAL(seen.until_then.tv_nsec, 5);
   EQUAL(seen.asides_ended, 1);
   EQUAL(seen.duty, RESTS);
   end_aside(&gt_me); /* a thread became ready meanwhile */
@@ -124,8 +150,11 @@ static void it_ends_with_the_last_thread(void) {
   sigemptyset(&last_mask);
   sigaddset(&last_mask, SIGUSR1);
   gt_gate.threads = 2;
+  watching = RESTS;
   seen.meanwhile = the_last_thread_ends;
   CHECK(monitor(&seen) == &seen);
+  EQUAL(seen.waits, 1);
+  EQUAL(seen.locks, 0);
   EQUAL(gt_gate.threads, 0);
   EQUAL(gt_me.state, GT_ENDED);
   EQUAL(seen.masks, 1);
@@ -202,6 +231,7 @@ static void it_starts_when_it_is_wanted_first(void) {
 int main(void) {
   a_thread_computes_alone();
   a_thread_sleeps();
+  a_thread_sleeps_in_a_seeded_run();
   the_slice_ends();
   a_seeded_run_is_looked_at_seldom();
   it_waits_for_its_duty();
