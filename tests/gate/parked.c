@@ -6,6 +6,13 @@
 
 static char objects[1 << 16];
 
+static const void *object_in_slot(uint32_t slot) {
+  for (size_t i = 0; i < sizeof objects; i++)
+    if (gt_slot_of(&objects[i]) == slot) return &objects[i];
+  CHECK(false);
+  return NULL;
+}
+
 /* Another object whose waiters are in the same slot. */
 static const void *neighbour_of(const void *key) {
   for (size_t i = 0; i < sizeof objects; i++)
@@ -42,6 +49,8 @@ static void wakes_are_counted_and_in_order(void) {
   EQUAL(t[0].result, 0);
   CHECK(!t[0].cancellable && t[1].cancellable);
   EQUAL(gt_waiters[gt_slot_of(one)], 4);
+  EQUAL(gt_lot_count(one), 1);
+  EQUAL(gt_lot_count(other), 3);
   EQUAL(gt_lot_wake(other, 0), 0);
   EQUAL(gt_lot_wake(other, INT_MAX), 3);
   check_queue(gt_queue_of(one), "4");
@@ -52,10 +61,12 @@ static void wakes_are_counted_and_in_order(void) {
   EQUAL(gt_lot_wake(one, INT_MAX), 0);
   park(7, one, GT_WHY_MUTEX);
   park(8, other, GT_WHY_SEM);
-  park(9, &objects[1], GT_WHY_SEM);
+  park(9, object_in_slot(0), GT_WHY_SEM);
+  park(10, object_in_slot(GT_SLOTS - 1), GT_WHY_SEM);
   gt_lot_repost();
   check_queue(gt_queue_of(one), "7");
   EQUAL(t[9].state, GT_RUNS);
+  EQUAL(t[10].state, GT_RUNS);
   gt_unlock(&gt_me);
   park(0, one, GT_WHY_MUTEX);
   gt_lot_lock_and_wake(&gt_me, one, 1);
@@ -64,10 +75,11 @@ static void wakes_are_counted_and_in_order(void) {
 }
 
 static const void *waits_for = &objects[0];
+static enum gt_why why = GT_WHY_COND;
 
 static void someone_wakes(void) {
   EQUAL(gt_me.state, GT_PARKED);
-  EQUAL(gt_me.why, GT_WHY_COND);
+  EQUAL(gt_me.why, why);
   CHECK(gt_me.key == waits_for && gt_me.result == 0);
   gt_lot_lock_and_wake(&t[0], waits_for, 1);
 }
@@ -80,7 +92,7 @@ static int wait_in_the_lot(const struct gt_limit *limit, bool first) {
   others.sleeps = 0;
   gt_lock(&gt_me);
   gt_lot_enter(waits_for);
-  int result = gt_lot_wait(&gt_me, waits_for, GT_WHY_COND, limit, first);
+  int result = gt_lot_wait(&gt_me, waits_for, why, limit, first);
   EQUAL(gt_me.state, GT_RUNS);
   EQUAL(gt_me.why, GT_WHY_NOTHING);
   EQUAL(gt_me.open, 1);
@@ -142,8 +154,136 @@ static void cancellations_end_waits(void) {
   }
 }
 
+/* ---- handlers of signals that interrupt a wait, and make calls */
+
+/* What a handler's first call does. It has a permit then, as other threads that run. */
+static void handler_calls(void) {
+  gt_lot_quit(&gt_me);
+  EQUAL(gt_me.state, GT_RUNS);
+  EQUAL(gt_me.why, GT_WHY_NOTHING);
+  EQUAL(gt_me.open, 1);
+  CHECK(lock == 0 && !gt_me.locked);
+}
+
+static void handler_calls_while_it_waits(void) {
+  EQUAL(gt_me.state, GT_PARKED);
+  handler_calls();
+  EQUAL(gt_lot_count(waits_for), 1); /* t[3] waits on */
+}
+
+static void a_wait_that_a_handler_left_is_tried_again(void) {
+  static const struct {
+    int sleep_error;
+    bool interruptible;
+    int result;
+  } cases[] = {
+      {0, false, EAGAIN}, {EINTR, false, EAGAIN}, {EINTR, true, EINTR}, {ETIMEDOUT, true, EAGAIN}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    begin(1, 1);
+    caller_runs();
+    park(3, waits_for, GT_WHY_COND);
+    others.meanwhile = handler_calls_while_it_waits;
+    others.sleep_error = cases[i].sleep_error;
+    const struct gt_limit limit = {.interruptible = cases[i].interruptible};
+    EQUAL(wait_in_the_lot(&limit, false), cases[i].result);
+    EQUAL(others.sleeps, 1);
+    EQUAL(t[3].state, GT_PARKED);
+  }
+}
+
+static void the_other_gives_its_permit_up(void) {
+  EQUAL(gt_me.state, GT_READY);
+  gt_lock(&t[5]);
+  gt_release(&t[5], GT_PARKED);
+  gt_unlock(&t[5]);
+}
+
+static void handler_calls_while_another_has_the_permit(void) {
+  EQUAL(t[5].state, GT_RUNS);
+  others.meanwhile = the_other_gives_its_permit_up;
+  handler_calls();
+  EQUAL(others.sleeps, 2);
+}
+
+static void a_handler_waits_for_a_permit(void) {
+  begin(1, 1);
+  caller_runs();
+  make_ready(5, 5);
+  others.meanwhile = handler_calls_while_another_has_the_permit;
+  EQUAL(wait_in_the_lot(&(struct gt_limit){.until = NULL}, false), EAGAIN);
+}
+
+static void someone_wakes_it_before_the_handler(void) {
+  someone_wakes();
+  EQUAL(gt_me.state, GT_RUNS);
+  handler_calls();
+}
+
+/* A handler that does not return would keep the wake-up from the others. */
+static void a_handler_hands_a_wake_up_on(void) {
+  static const struct {
+    enum gt_why why;
+    bool takes_turns;
+  } cases[] = {{GT_WHY_MUTEX, true},    {GT_WHY_COND, true},  {GT_WHY_SEM, true},
+               {GT_WHY_SPIN, true},     {GT_WHY_WORD, true},  {GT_WHY_ONCE, false},
+               {GT_WHY_BARRIER, false}, {GT_WHY_JOIN, false}, {GT_WHY_SLEEP, false}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    begin(1, 1);
+    caller_runs();
+    why = cases[i].why;
+    others.meanwhile = someone_wakes_it_before_the_handler;
+    gt_lock(&gt_me); /* it is the first */
+    gt_lot_enter(waits_for);
+    park(3, waits_for, why);
+    park(4, waits_for, why);
+    EQUAL(gt_lot_wait(&gt_me, waits_for, why, &(struct gt_limit){.until = NULL}, true), 0);
+    EQUAL(t[3].state, cases[i].takes_turns ? GT_READY : GT_PARKED);
+    EQUAL(t[4].state, GT_PARKED);
+  }
+  why = GT_WHY_COND;
+}
+
+static void handler_waits_for_another(void) {
+  void (*outer)(void) = others.meanwhile;
+  const void *key = waits_for;
+  int error = others.sleep_error;
+  waits_for = &objects[1];
+  others.meanwhile = someone_wakes;
+  others.sleep_error = 0;
+  EQUAL(wait_in_the_lot(&(struct gt_limit){.until = NULL}, false), 0);
+  waits_for = key;
+  others.meanwhile = outer;
+  others.sleep_error = error;
+}
+
+static void handler_calls_and_waits(void) {
+  handler_calls();
+  handler_waits_for_another();
+}
+
+static void someone_wakes_it_and_the_handler_waits(void) {
+  someone_wakes();
+  handler_calls_and_waits();
+}
+
+/* How the handler's wait ended is not taken for how its own ended. */
+static void a_handler_waits_itself(void) {
+  begin(1, 1);
+  caller_runs();
+  others.meanwhile = handler_calls_and_waits;
+  EQUAL(wait_in_the_lot(&(struct gt_limit){.until = NULL}, false), EAGAIN);
+  others.meanwhile = someone_wakes_it_and_the_handler_waits;
+  EQUAL(wait_in_the_lot(&(struct gt_limit){.until = NULL}, false), 0);
+  others.sleep_error = EINTR;
+  EQUAL(wait_in_the_lot(&(struct gt_limit){.interruptible = true}, false), EINTR);
+}
+
 int main(void) {
   wakes_are_counted_and_in_order();
   waits_end_as_their_limits_allow();
   cancellations_end_waits();
+  a_wait_that_a_handler_left_is_tried_again();
+  a_handler_waits_for_a_permit();
+  a_handler_hands_a_wake_up_on();
+  a_handler_waits_itself();
 }

@@ -45,7 +45,10 @@ bool gt_seeded, gt_aside_allowed;
 
 void gt_monitor_watch(void) { others.watches++; }
 
-bool gt_monitor_take(void) { return others.takes_monitor; }
+bool gt_monitor_take(void) {
+  EQUAL(lock, 1);
+  return others.takes_monitor;
+}
 
 void gt_monitor_wake(void) {
   CHECK(lock == 0);
@@ -109,7 +112,10 @@ void __wrap_os_futex_wake(uint32_t *word, int count) {
 }
 
 int __wrap_sched_getcpu(void);
-int __wrap_sched_getcpu(void) { return others.cpu; }
+int __wrap_sched_getcpu(void) {
+  errno = ENOSYS; /* no call of the program's shows it */
+  return others.cpu;
+}
 
 uint64_t __wrap_os_now(void);
 uint64_t __wrap_os_now(void) { return others.now; }

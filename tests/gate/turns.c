@@ -31,7 +31,7 @@ static bool attends(void) {
   EQUAL(gt_me.state, GT_RUNS);
   EQUAL(gt_me.wake, GT_CLAIMED);
   EQUAL(gt_me.open, 1);
-  CHECK(!gt_me.locked && lock == 0 && !gt_gate.due);
+  CHECK(!gt_me.gave_way && !gt_me.locked && lock == 0 && !gt_gate.due);
   return others.sleeps > 0;
 }
 
@@ -160,6 +160,17 @@ static void permits_follow_the_grant(void) {
   granted = 2;
   CHECK(!attends());
   EQUAL(gt_gate.permits, 2);
+
+  begin(2, 2); /* a call gives way at once when the grant became smaller */
+  gt_gate.joined = true;
+  granted = mt_client_view.seen = 2;
+  caller_runs();
+  make_ready(0, 0);
+  granted = 1;
+  CHECK(attends());
+  granted = 2; /* and a thread that becomes ready has the permit that came */
+  make_ready(1, 1);
+  EQUAL(t[1].state, GT_RUNS);
 }
 
 static void a_yield_lets_all_others_run(void) {
@@ -317,7 +328,8 @@ static void a_child_has_one_thread(void) {
   caller_runs();
   make_ready(0, 4);
   gt_gate.extra = gt_gate.caught = gt_gate.early = 2;
-  gt_gate.due = true;
+  gt_gate.due = gt_gate.helped = true;
+  gt_gate.helped_at = 7;
   gt_gate.stray = &t[9];
   gt_me.state = GT_PARKED;
   gt_me.wake = GT_NO_PERMIT;
@@ -335,7 +347,7 @@ static void a_child_has_one_thread(void) {
   EQUAL(due.count, 0);
   check_counts(1, 0, 0);
   EQUAL(gt_gate.extra + gt_gate.caught + gt_gate.early, 0);
-  CHECK(!gt_gate.due && gt_gate.stray == NULL);
+  CHECK(!gt_gate.due && !gt_gate.helped && gt_gate.helped_at == 0 && gt_gate.stray == NULL);
   check_queue(&gt_gate.queue, "");
   check_list(gt_gate.runs, "-");
   EQUAL(gt_me.state, GT_RUNS);
