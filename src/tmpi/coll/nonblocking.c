@@ -31,22 +31,16 @@ static uint64_t shadow_context(uint64_t context, int number) {
 /* Groups and topology are the communicator's. */
 static bool fill_shadow(struct tm_comm *shadow, struct tm_comm *comm) {
   tm_comm_set_handler(shadow, tm_errhandler_returning()); /* the request has the error */
-  if (comm->topology != NULL && (shadow->topology = tm_topology_copy(comm->topology)) == NULL)
-    return false;
-  return tm_comm_add_local(shadow);
+  return comm->topology == NULL || (shadow->topology = tm_topology_copy(comm->topology)) != NULL;
 }
 
 bool tm_task_prepare(struct tm_task *task) {
   struct tm_comm *comm = task->request->comm;
   tm_group_hold(comm->group);
   if (comm->inter) tm_group_hold(comm->remote);
-  struct tm_comm *shadow =
-      tm_comm_new_for(task->rank, task->context, comm->group, comm->inter ? comm->remote : NULL);
-  if (shadow == NULL) {
-    tm_group_release(comm->group);
-    if (comm->inter) tm_group_release(comm->remote);
-    return false;
-  }
+  struct tm_comm *shadow = tm_comm_add_local(
+      tm_comm_new_for(task->rank, task->context, comm->group, comm->inter ? comm->remote : NULL));
+  if (shadow == NULL) return false;
   task->shadow = shadow;
   if (!fill_shadow(shadow, comm)) return false;
   if (task->collective.result != NULL) tm_comm_inherit(shadow, comm); /* the copy has it, too */

@@ -30,3 +30,13 @@ int tm_common_finish(struct tm_comm *parent, const char *call, const struct tm_c
   *result = (MPI_Comm)comm;
   return MPI_SUCCESS;
 }
+
+int tm_comm_set_topology(struct tm_comm *parent, const char *call, MPI_Comm *comm,
+                         struct tm_topology *topology) {
+  struct tm_comm *made = tm_comm_of(*comm);
+  made->topology = topology;
+  if (topology != NULL) return MPI_SUCCESS;
+  tm_comm_release(made);
+  *comm = MPI_COMM_NULL;
+  return tm_fail_code(parent, call, MPI_ERR_NO_MEM);
+}

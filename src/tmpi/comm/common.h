@@ -24,5 +24,10 @@ struct tm_common tm_common_new(const struct tm_comm *parent, uint64_t context, c
 /** Makes the rank's view. @return MPI_SUCCESS or what tm_fail() returned. */
 int tm_common_finish(struct tm_comm *parent, const char *call, const struct tm_common *common,
                      MPI_Comm *result);
+/** Gives a new communicator, made of the parent's ranks, its topology. NULL: there was no memory
+ * for one; then the communicator is released, and *comm is MPI_COMM_NULL.
+ * @return MPI_SUCCESS or what tm_fail() returned. */
+int tm_comm_set_topology(struct tm_comm *parent, const char *call, MPI_Comm *comm,
+                         struct tm_topology *topology);
 
 #endif

@@ -8,21 +8,29 @@
 #include "tmpi/object/info.h"
 #include "tmpi/object/topology.h"
 
+/* @return a communicator of the same groups and topology; NULL: no memory. */
+static struct tm_comm *copy_of(const struct tm_comm *old, uint64_t context) {
+  tm_group_hold(old->group);
+  if (old->inter) tm_group_hold(old->remote);
+  struct tm_comm *comm =
+      tm_comm_add_local(tm_comm_new(context, old->group, old->inter ? old->remote : NULL));
+  if (comm == NULL || old->topology == NULL) return comm;
+  comm->topology = tm_topology_copy(old->topology);
+  if (comm->topology != NULL) return comm;
+  tm_comm_release(comm);
+  return NULL;
+}
+
 int tm_comm_dup(const char *call, struct tm_comm *old, struct tm_attributes *attributes,
                 const struct tm_info *hints, MPI_Comm *copy) {
   uint64_t context = tm_context_agree_limited(old, call);
-  if (context == 0) {
+  struct tm_comm *comm = context != 0 ? copy_of(old, context) : NULL;
+  if (comm == NULL) {
     tm_attributes_delete(&attributes, tm_comm_handle(old));
-    return tm_too_many_comms(old, call);
+    return context == 0 ? tm_too_many_comms(old, call) : tm_fail_code(old, call, MPI_ERR_NO_MEM);
   }
-  tm_group_hold(old->group);
-  if (old->inter) tm_group_hold(old->remote);
-  struct tm_comm *comm = tm_comm_new(context, old->group, old->inter ? old->remote : NULL);
-  if (comm == NULL) return tm_fail_code(old, call, MPI_ERR_NO_MEM);
   tm_comm_inherit(comm, old);
   comm->attributes = attributes;
-  if (!tm_comm_add_local(comm)) return tm_fail_code(old, call, MPI_ERR_NO_MEM);
-  if (old->topology != NULL) comm->topology = tm_topology_copy(old->topology);
   if (hints != NULL) comm->info = tm_info_hints(hints);
   *copy = (MPI_Comm)comm;
   return MPI_SUCCESS;

@@ -118,6 +118,19 @@ int PMPI_Comm_create_from_group(MPI_Group handle, const char *tag, MPI_Info info
   return MPI_SUCCESS;
 }
 
+/* An interim communicator of the caller and another rank of the job, in the order of their numbers.
+ * @return NULL: no memory. */
+static struct tm_comm *pair_of(int own_number, int other_number, const char *tag) {
+  struct tm_group *two = tm_group_new(2);
+  if (two == NULL) return NULL;
+  bool is_second = own_number > other_number;
+  two->ranks[is_second] = own_number;
+  two->ranks[!is_second] = other_number;
+  struct tm_comm *leaders = make_interim(two, tag);
+  tm_group_release(two);
+  return leaders;
+}
+
 /* The leaders make_interim in a group of the two; each side has a communicator of its own. */
 #pragma weak MPI_Intercomm_create_from_groups = PMPI_Intercomm_create_from_groups
 int PMPI_Intercomm_create_from_groups(MPI_Group local_handle, int local_leader,
@@ -135,24 +148,19 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local_handle, int local_leader,
   if (leads && (remote == NULL || remote_leader < 0 || remote_leader >= remote->size))
     return tm_fail(NULL, call, remote == NULL ? MPI_ERR_GROUP : MPI_ERR_RANK,
                    "the remote group is not valid, or rank %d is not in it", remote_leader);
-  struct tm_comm *side = make(call, local, tag), *leaders = NULL;
-  int other = 0;
-  if (side != NULL && leads) {
-    int own_number = local->ranks[local_leader], other_number = remote->ranks[remote_leader];
-    struct tm_group *two = tm_group_new(2);
-    other = own_number < other_number;
-    if (two != NULL) {
-      two->ranks[other] = other_number;
-      two->ranks[1 - other] = own_number;
-      leaders = make_interim(two, tag);
-      tm_group_release(two);
-    }
+  int own_number = local->ranks[local_leader];
+  int other_number = leads ? remote->ranks[remote_leader] : own_number;
+  struct tm_comm *side = make(call, local, tag);
+  struct tm_comm *leaders = side != NULL && leads ? pair_of(own_number, other_number, tag) : NULL;
+  bool is_made = side != NULL && (!leads || leaders != NULL);
+  error = MPI_ERR_NO_MEM;
+  if (is_made) {
+    tm_comm_set_handler(side, tm_errhandler_returning());
+    error = PMPI_Intercomm_create((MPI_Comm)side, local_leader, (MPI_Comm)leaders,
+                                  own_number < other_number, 0, result);
   }
-  if (side == NULL || (leads && leaders == NULL)) return tm_fail_code(NULL, call, MPI_ERR_NO_MEM);
-  tm_comm_set_handler(side, tm_errhandler_returning());
-  error = PMPI_Intercomm_create((MPI_Comm)side, local_leader, (MPI_Comm)leaders, other, 0, result);
   if (error == MPI_SUCCESS) dress(tm_comm_of(*result), local, info, errhandler);
-  tm_comm_release(side);
+  if (side != NULL) tm_comm_release(side);
   if (leaders != NULL) tm_comm_release(leaders);
   return error == MPI_SUCCESS ? error : tm_fail_code(NULL, call, error);
 }

@@ -102,8 +102,8 @@ int tm_intercomm_make(struct tm_comm *local, const char *call, int local_leader,
   }
   send_group(local, call, local_leader, &theirs);
   tm_group_hold(local->group);
-  struct tm_comm *comm = tm_comm_new(theirs.context, local->group, theirs.group);
-  if (comm == NULL || !tm_comm_add_local(comm)) return tm_fail_code(local, call, MPI_ERR_NO_MEM);
+  struct tm_comm *comm = tm_comm_add_local(tm_comm_new(theirs.context, local->group, theirs.group));
+  if (comm == NULL) return tm_fail_code(local, call, MPI_ERR_NO_MEM);
   tm_comm_inherit(comm, local);
   *result = (MPI_Comm)comm;
   return MPI_SUCCESS;
@@ -123,6 +123,15 @@ int PMPI_Intercomm_create(MPI_Comm local_handle, int local_leader, MPI_Comm peer
     error = tm_fail(local, call, MPI_ERR_TAG, "tag %d is negative", tag);
   if (error != MPI_SUCCESS) return error;
   return tm_intercomm_make(local, call, local_leader, peer, remote_leader, tag, result);
+}
+
+/* @return the ranks of two groups in this order; NULL: no memory. */
+static struct tm_group *joined(const struct tm_group *first, const struct tm_group *second) {
+  struct tm_group *group = tm_group_new(first->size + second->size);
+  if (group == NULL) return NULL;
+  memcpy(group->ranks, first->ranks, bytes_of(first));
+  memcpy(group->ranks + first->size, second->ranks, bytes_of(second));
+  return group;
 }
 
 /* The group whose ranks said low comes first; if both said the same, that of the smaller rank. */
@@ -147,14 +156,10 @@ int PMPI_Intercomm_merge(MPI_Comm handle, int high, MPI_Comm *result) {
     tm_coll_begin(inter, call); /* the tag counts for all */
   }
   send_group(inter->local_comm, call, 0, &theirs);
-  struct tm_group *group = tm_group_new(inter->group->size + theirs.group->size);
-  if (group == NULL) return tm_fail_code(inter, call, MPI_ERR_NO_MEM);
-  const struct tm_group *first = theirs.high ? theirs.group : inter->group;
-  const struct tm_group *second = theirs.high ? inter->group : theirs.group;
-  memcpy(group->ranks, first->ranks, (size_t)first->size * sizeof(int));
-  memcpy(group->ranks + first->size, second->ranks, (size_t)second->size * sizeof(int));
+  struct tm_group *group =
+      theirs.high ? joined(theirs.group, inter->group) : joined(inter->group, theirs.group);
   tm_group_release(theirs.group);
-  struct tm_comm *comm = tm_comm_new(theirs.context, group, NULL);
+  struct tm_comm *comm = group != NULL ? tm_comm_new(theirs.context, group, NULL) : NULL;
   if (comm == NULL) return tm_fail_code(inter, call, MPI_ERR_NO_MEM);
   tm_comm_inherit(comm, inter);
   *result = (MPI_Comm)comm;

@@ -218,8 +218,8 @@ static int make_comm(struct tm_comm *parents, const char *call, const struct out
   struct tm_group *children = children_of(parents, outcome);
   if (children == NULL) return tm_fail_code(parents, call, MPI_ERR_NO_MEM);
   tm_group_hold(parents->group);
-  struct tm_comm *comm = tm_comm_new(outcome->context, parents->group, children);
-  if (comm == NULL || !tm_comm_add_local(comm)) return tm_fail_code(parents, call, MPI_ERR_NO_MEM);
+  struct tm_comm *comm = tm_comm_add_local(tm_comm_new(outcome->context, parents->group, children));
+  if (comm == NULL) return tm_fail_code(parents, call, MPI_ERR_NO_MEM);
   tm_comm_inherit(comm, parents);
   *result = (MPI_Comm)comm;
   return MPI_SUCCESS;

@@ -72,5 +72,7 @@ int PMPI_Type_dup(MPI_Datatype handle, MPI_Datatype *result) {
     type->attributes = attributes;
     tm_recipe_type(&type->recipe, old);
   }
-  return tm_derive_end("MPI_Type_dup", type, ok, result);
+  error = tm_derive_end("MPI_Type_dup", type, ok, result);
+  if (error != MPI_SUCCESS) tm_attributes_delete(&attributes, handle);
+  return error;
 }

@@ -18,8 +18,6 @@
 #include "tmpi/object/team.h"
 #include "tmpi/object/topology.h"
 
-/* In the context of a communicator's local one. */
-
 struct tm_comm *tm_comm_of(MPI_Comm handle) { return tm_comm_in(tm_rank_self(), handle); }
 
 MPI_Comm tm_comm_handle(const struct tm_comm *comm) {
@@ -66,12 +64,10 @@ static void delist(struct tm_comm *comm) {
 /* The ordinary contexts stay below the bit. Nodes share no memory, so their local communicators may
  * have the same context. */
 static bool add_span(struct tm_comm *comm) {
-  struct tm_group *local = tm_group_local(comm->group);
   comm->span = tm_span_new(comm->group, comm->rank);
+  struct tm_group *local = comm->span != NULL ? tm_group_local(comm->group) : NULL;
   if (local == NULL) return false;
-  if (comm->span != NULL)
-    comm->local_comm = tm_comm_new_for(comm->owner, comm->context | TM_CONTEXT_LOCAL, local, NULL);
-  if (comm->local_comm == NULL) tm_group_release(local);
+  comm->local_comm = tm_comm_new_for(comm->owner, comm->context | TM_CONTEXT_LOCAL, local, NULL);
   return comm->local_comm != NULL;
 }
 
@@ -97,13 +93,17 @@ bool tm_comm_begin(struct tm_comm *comm, struct tm_rank *owner, uint64_t context
 struct tm_comm *tm_comm_new_for(struct tm_rank *owner, uint64_t context, struct tm_group *group,
                                 struct tm_group *remote) {
   struct tm_comm *comm = aligned_alloc(TM_LINE, sizeof *comm);
-  if (comm == NULL) return NULL;
-  memset(comm, 0, sizeof *comm);
-  if (tm_comm_begin(comm, owner, context, group, remote)) return comm;
-  if (comm->magic == TM_COMM_MAGIC)
-    tm_comm_release(comm);
-  else
+  if (comm != NULL) {
+    memset(comm, 0, sizeof *comm);
+    if (tm_comm_begin(comm, owner, context, group, remote)) return comm;
+    if (comm->magic == TM_COMM_MAGIC) {
+      tm_comm_release(comm);
+      return NULL;
+    }
     free(comm);
+  }
+  if (remote != NULL) tm_group_release(remote);
+  tm_group_release(group);
   return NULL;
 }
 
@@ -117,12 +117,14 @@ void tm_comm_inherit(struct tm_comm *comm, const struct tm_comm *parent) {
   tm_session_hold(comm->session);
 }
 
-bool tm_comm_add_local(struct tm_comm *comm) {
-  if (!comm->inter) return true;
+struct tm_comm *tm_comm_add_local(struct tm_comm *comm) {
+  if (comm == NULL || !comm->inter) return comm;
   tm_group_hold(comm->group);
   comm->local_comm =
       tm_comm_new_for(comm->owner, comm->context | TM_CONTEXT_LOCAL, comm->group, NULL);
-  return comm->local_comm != NULL;
+  if (comm->local_comm != NULL) return comm;
+  tm_comm_release(comm);
+  return NULL;
 }
 
 bool tm_comm_is_far(const struct tm_comm *comm) {

@@ -108,10 +108,11 @@ bool tm_comm_is_far(const struct tm_comm *comm);
 TM_EXPORT struct tm_comm *tm_comm_of(MPI_Comm handle);
 MPI_Comm tm_comm_handle(const struct tm_comm *comm);
 
-/** The group handed over is the communicator's from then on; NULL remote: the same. @return
- * NULL: no memory. */
+/** The groups handed over are the communicator's from then on, and are released if there is no
+ * memory; NULL remote: the same group. @return NULL: no memory. */
 struct tm_comm *tm_comm_new(uint64_t context, struct tm_group *group, struct tm_group *remote);
-/** The same in memory of zeroes that stays. @return false: no memory. */
+/** The same in memory of zeroes that stays. @return false: no memory. Then the groups are still the
+ * caller's if there is no magic, and otherwise the communicator's, which is to be released. */
 bool tm_comm_begin(struct tm_comm *comm, struct tm_rank *owner, uint64_t context,
                    struct tm_group *group, struct tm_group *remote);
 /** The same for another rank than the caller's. */
@@ -120,8 +121,9 @@ struct tm_comm *tm_comm_new_for(struct tm_rank *owner, uint64_t context, struct 
 /** What every communicator made from another has of it: the error handler, the session. */
 void tm_comm_inherit(struct tm_comm *comm, const struct tm_comm *parent);
 /** Makes an intercommunicator's own side, with a context that follows from its own; of others it
- * makes nothing. Both sides may have the same: no rank is in both. @return false: no memory. */
-bool tm_comm_add_local(struct tm_comm *comm);
+ * makes nothing. Both sides may have the same: no rank is in both. comm: what tm_comm_new()
+ * returned. @return it; NULL: it was NULL, or there is no memory, and it is released. */
+struct tm_comm *tm_comm_add_local(struct tm_comm *comm);
 void tm_comm_hold(struct tm_comm *comm);
 void tm_comm_release(struct tm_comm *comm);
 

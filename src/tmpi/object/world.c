@@ -94,7 +94,7 @@ struct tm_comm **tm_world_to_parents(const struct tm_rank *rank) {
 
 static struct tm_comm *new_comm(const struct tm_world *world, uint64_t context,
                                 struct tm_group *group, struct tm_group *remote, const char *name) {
-  struct tm_comm *comm = tm_comm_new(context, group, remote);
+  struct tm_comm *comm = tm_comm_add_local(tm_comm_new(context, group, remote));
   if (comm == NULL) return NULL;
   strcpy(comm->name, name);
   if (world != NULL && world->handler != NULL) tm_comm_set_handler(comm, world->handler);
@@ -106,7 +106,7 @@ static bool start_parents(struct tm_rank *rank, struct tm_world *world) {
   tm_group_hold(world->parents);
   struct tm_comm *comm =
       new_comm(world, world->parent_context, world->group, world->parents, "MPI_COMM_PARENT");
-  if (comm == NULL || !tm_comm_add_local(comm)) return false;
+  if (comm == NULL) return false;
   world->to_parents[rank->number - world->first] = comm;
   return true;
 }
@@ -121,10 +121,7 @@ struct tm_comm *tm_comm_make_self(void) {
   own->ranks[0] = rank->number;
   struct tm_comm *none = NULL,
                  *self = new_comm(tm_world_of(rank->number), 2, own, NULL, "MPI_COMM_SELF");
-  if (self == NULL) {
-    tm_group_release(own);
-    return NULL;
-  }
+  if (self == NULL) return NULL;
   self->lasting = true;
   /* SE-2 acq_rel: its fields; pairs SE-1 SE-3 SE-4 */
   if (mt_cas_acq_rel(&rank->self, &none, self)) return self;

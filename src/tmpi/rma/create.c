@@ -83,10 +83,7 @@ static struct tm_comm *make_comm(struct tm_comm *parent, const char *call) {
   uint64_t context = tm_context_agree(parent, call);
   tm_group_hold(parent->group);
   struct tm_comm *comm = tm_comm_new(context, parent->group, NULL);
-  if (comm == NULL) {
-    tm_group_release(parent->group);
-    return NULL;
-  }
+  if (comm == NULL) return NULL;
   tm_comm_inherit(comm, parent);
   snprintf(comm->name, sizeof comm->name, "a window of %.100s",
            parent->name[0] != '\0' ? parent->name : "a communicator");

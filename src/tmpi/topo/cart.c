@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tmpi/coll/coll.h"
 #include "tmpi/comm/split.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/object/topology.h"
@@ -42,19 +41,16 @@ static int check_dims(struct tm_comm *comm, const char *call, int ndims, const i
 }
 
 /* Gives a new communicator its grid. */
-static int set_grid(struct tm_comm *parent, const char *call, MPI_Comm handle, int ndims,
+static int set_grid(struct tm_comm *parent, const char *call, MPI_Comm *result, int ndims,
                     const int *dims, const int *periods) {
-  if (handle == MPI_COMM_NULL) return MPI_SUCCESS;
-  struct tm_comm *comm = tm_comm_of(handle);
+  if (*result == MPI_COMM_NULL) return MPI_SUCCESS;
   struct tm_topology *t = tm_topology_new(MPI_CART, ndims, 0);
-  if (t == NULL) return tm_fail_code(parent, call, MPI_ERR_NO_MEM);
-  for (int i = 0; i < ndims; i++) {
+  for (int i = 0; t != NULL && i < ndims; i++) {
     tm_topology_dims(t)[i] = dims[i];
     tm_topology_periods(t)[i] = periods[i] != 0;
   }
-  coordinates(t, comm->rank, tm_topology_coords(t));
-  comm->topology = t;
-  return MPI_SUCCESS;
+  if (t != NULL) coordinates(t, tm_comm_of(*result)->rank, tm_topology_coords(t));
+  return tm_comm_set_topology(parent, call, result, t);
 }
 
 /* @return the parts that a grid is cut into. Nodes may differ in VPs, and have neighbours in order.
@@ -93,7 +89,7 @@ int PMPI_Cart_create(MPI_Comm handle, int ndims, const int dims[], const int per
   int color = comm->rank < nodes ? 0 : MPI_UNDEFINED;
   int key = reorder && comm->rank < nodes ? reordered(ndims, dims, nodes, comm->rank) : comm->rank;
   error = tm_comm_split(comm, call, color, key, result);
-  return error == MPI_SUCCESS ? set_grid(comm, call, *result, ndims, dims, periods) : error;
+  return error == MPI_SUCCESS ? set_grid(comm, call, result, ndims, dims, periods) : error;
 }
 
 #pragma weak MPI_Cart_map = PMPI_Cart_map
@@ -180,6 +176,7 @@ int PMPI_Cart_sub(MPI_Comm handle, const int remain[], MPI_Comm *result) {
   struct tm_comm *comm;
   int error = get(call, handle, &comm);
   if (error != MPI_SUCCESS) return error;
+  *result = MPI_COMM_NULL;
   struct tm_topology *t = comm->topology;
   int *dims = malloc(2 * ((size_t)t->count + 1) * sizeof *dims), *periods = dims + t->count + 1;
   if (dims == NULL) return tm_fail_code(comm, call, MPI_ERR_NO_MEM);
@@ -195,7 +192,7 @@ int PMPI_Cart_sub(MPI_Comm handle, const int remain[], MPI_Comm *result) {
     }
   }
   error = tm_comm_split(comm, call, color, key, result);
-  if (error == MPI_SUCCESS) error = set_grid(comm, call, *result, count, dims, periods);
+  if (error == MPI_SUCCESS) error = set_grid(comm, call, result, count, dims, periods);
   free(dims);
   return error;
 }

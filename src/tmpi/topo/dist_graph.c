@@ -34,10 +34,8 @@ static int begin(const char *call, struct tm_comm *comm, int sources, int dests,
   int error = tm_comm_split(comm, call, 0, comm->rank, result);
   if (error != MPI_SUCCESS) return error;
   *topology = tm_topology_new(MPI_DIST_GRAPH, sources, dests);
-  if (*topology == NULL) return tm_fail_code(comm, call, MPI_ERR_NO_MEM);
-  (*topology)->weighted = weighted;
-  tm_comm_of(*result)->topology = *topology;
-  return MPI_SUCCESS;
+  if (*topology != NULL) (*topology)->weighted = weighted;
+  return tm_comm_set_topology(comm, call, result, *topology);
 }
 
 static void copy(int *to, const int *from, int count) {

@@ -46,11 +46,11 @@ int PMPI_Graph_create(MPI_Comm handle, int nodes, const int index[], const int e
   error = tm_comm_split(comm, call, color, 0, result);
   if (error != MPI_SUCCESS || *result == MPI_COMM_NULL) return error;
   struct tm_topology *t = tm_topology_new(MPI_GRAPH, nodes, index[nodes - 1]);
-  if (t == NULL) return tm_fail_code(comm, call, MPI_ERR_NO_MEM);
-  memcpy(tm_topology_index(t), index, (size_t)nodes * sizeof *index);
-  memcpy(tm_topology_edges(t), edges, (size_t)t->edge_count * sizeof *edges);
-  tm_comm_of(*result)->topology = t;
-  return MPI_SUCCESS;
+  if (t != NULL) {
+    memcpy(tm_topology_index(t), index, (size_t)nodes * sizeof *index);
+    memcpy(tm_topology_edges(t), edges, (size_t)t->edge_count * sizeof *edges);
+  }
+  return tm_comm_set_topology(comm, call, result, t);
 }
 
 #pragma weak MPI_Graph_map = PMPI_Graph_map
