@@ -148,13 +148,45 @@ static void check_number_of_tmpirun(void) {
   CHECK(close(zero) == 0);
 }
 
+/* A library closes what a rank gave it, by a call that is not the rank's, and another rank's
+ * library gets the number for a file of its own. That rank may close it, and the first one does
+ * not. */
+static void check_number_of_a_rank(void) {
+  int zero = open("/dev/zero", O_RDONLY);
+  CHECK(zero >= 0);
+  if (rank == 0) CHECK(dup2(zero, HIGH) == HIGH && syscall(SYS_close, HIGH) == 0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 1) {
+    int null = (int)syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDONLY);
+    CHECK(null >= 0 && syscall(SYS_dup3, null, HIGH, 0) == HIGH && close(null) == 0);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) CHECK(close_range(HIGH, HIGH, 0) == 0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 1) CHECK(is_null(HIGH) && close(HIGH) == 0 && fcntl(HIGH, F_GETFD) == -1);
+  CHECK(close(zero) == 0);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* The last rank has left this number to a library of another rank. It is below those of the last
+ * rank's FIFO and lock, so the end of these comes later. */
+static void leave_number(void) {
+  if (rank == RANKS - 1) CHECK(dup2(STDERR_FILENO, HIGH) == HIGH && syscall(SYS_close, HIGH) == 0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) {
+    int zero = (int)syscall(SYS_openat, AT_FDCWD, "/dev/zero", O_RDONLY | O_CLOEXEC);
+    CHECK(zero >= 0 && syscall(SYS_dup3, zero, HIGH, O_CLOEXEC) == HIGH && close(zero) == 0);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /* The last rank ends with a FIFO and a lock. @return the status of the rank. */
 static int end_one(int reader) {
   char byte;
   if (rank != 0) return 0;
   int locked = open(file, O_RDWR);
   return read(reader, &byte, 1) != 0 || flock(locked, LOCK_EX) != 0 || unlink(fifo) != 0 ||
-         unlink(file) != 0;
+         unlink(file) != 0 || is_null(HIGH);
 }
 
 int main(int argc, char **argv) {
@@ -168,6 +200,8 @@ int main(int argc, char **argv) {
   check_ranges();
   check_folder();
   check_number_of_tmpirun();
+  check_number_of_a_rank();
+  leave_number();
   int number = (int)getpid();
   snprintf(fifo, sizeof fifo, "/tmp/owners-fifo-%d", number);
   snprintf(file, sizeof file, "/tmp/owners-file-%d", number);
@@ -179,8 +213,8 @@ int main(int argc, char **argv) {
   }
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == size - 1) {
-    CHECK(fopen(fifo, "w") != NULL);
-    CHECK(flock(open(file, O_RDWR), LOCK_EX) == 0);
+    CHECK(dup2(fileno(fopen(fifo, "w")), HIGH + 1) == HIGH + 1);
+    CHECK(dup2(open(file, O_RDWR), HIGH + 2) == HIGH + 2 && flock(HIGH + 2, LOCK_EX) == 0);
   }
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();

@@ -23,37 +23,43 @@ static uint32_t *counts; /* [atomic] of each rank: how many it has */
 static uint32_t end;     /* [atomic] no descriptor from here on has an owner */
 static int first_free;   /* [const] tmpirun and its parent have made all below it */
 
-/* What each of these was when the ranks began. Libraries of tmpirun, such as UCX and PMIx, close
- * some later, and the next descriptor of the process gets the number. */
-static struct file {
-  dev_t device;
-  ino_t inode;
-} *firsts; /* [const] NULL: not known */
+/* [atomic] The file that each stood for when its owner made it, and tmpirun's when the ranks began;
+ * 0: none. A library closes descriptors by other ways than the ones we see: UCX and PMIx some of
+ * tmpirun, zlib one that a rank gave it. The next descriptor of the process gets the number. */
+static uint64_t *files;
 
 bool tm_owners_start(int ranks) {
   owners = calloc(MOST, sizeof *owners); /* pages that nobody writes to take no memory */
+  files = calloc(MOST, sizeof *files);
   counts = calloc((size_t)ranks, sizeof *counts);
-  return owners != NULL && counts != NULL;
+  return owners != NULL && files != NULL && counts != NULL;
 }
 
-/* @return what a descriptor stands for. All of eventfd(), epoll_create() and such are one file. */
-static struct file file_of(int fd) {
+/* @return a number for the file that a descriptor stands for, never 0; 0: it is closed. All of
+ * eventfd(), epoll_create() and such are one file, and so are those of one path. */
+static uint64_t file_of(int fd) {
   struct stat status;
-  if (fstat(fd, &status) != 0) return (struct file){0};
-  return (struct file){status.st_dev, status.st_ino};
+  if (fstat(fd, &status) != 0) return 0;
+  return ((uint64_t)status.st_dev << 32 ^ (uint64_t)status.st_ino) | (uint64_t)1 << 63;
 }
+
+/* @return whether it is still what was noted. */
+static bool is_same(int fd) {
+  uint64_t file = file_of(fd);
+  return file != 0 && file == mt_load_relaxed(&files[fd]);
+}
+
+/* Those below have owners of their own: streams.c. */
+static bool is_known(int fd) { return owners != NULL && fd > STDERR_FILENO && fd < MOST; }
 
 void tm_owners_begin(void) {
   if (owners == NULL) return;
   first_free = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   if (first_free < 0) return;
   close(first_free);
-  firsts = calloc((size_t)first_free, sizeof *firsts);
-  for (int fd = 0; fd < first_free && firsts != NULL; fd++) firsts[fd] = file_of(fd);
+  for (int fd = 0; fd < first_free; fd++)
+    if (is_known(fd)) mt_store_relaxed(&files[fd], file_of(fd));
 }
-
-/* Those below have owners of their own: streams.c. */
-static bool is_known(int fd) { return owners != NULL && fd > STDERR_FILENO && fd < MOST; }
 
 static void set_owner(int fd, uint32_t owner) {
   uint32_t before = mt_load_relaxed(&owners[fd]);
@@ -68,19 +74,20 @@ int tm_owner_note(int fd) {
   if (!is_known(fd) || rank < 0) return fd;
   uint32_t seen = mt_load_relaxed(&end), next = (uint32_t)fd + 1;
   while (seen < next && !mt_cas_relaxed(&end, &seen, next)) continue;
+  mt_store_relaxed(&files[fd], file_of(fd));
   set_owner(fd, (uint32_t)rank + 1);
   return fd;
 }
 
 void tm_owner_forget(int fd) {
-  if (is_known(fd)) set_owner(fd, 0);
+  if (!is_known(fd)) return;
+  mt_store_relaxed(&files[fd], 0);
+  set_owner(fd, 0);
 }
 
 /* What tmpirun was started with is no such descriptor: exec() would have closed it. */
 static bool is_of_tmpirun(int fd, int flags) {
-  if (fd >= first_free || (flags & FD_CLOEXEC) == 0) return false;
-  struct file file = file_of(fd);
-  return firsts == NULL || (file.device == firsts[fd].device && file.inode == firsts[fd].inode);
+  return fd < first_free && (flags & FD_CLOEXEC) != 0;
 }
 
 int tm_owner_other(int fd) {
@@ -89,17 +96,18 @@ int tm_owner_other(int fd) {
   uint32_t owner = mt_load_relaxed(&owners[fd]);
   if (owner == (uint32_t)rank + 1 || (owner == 0 && fd >= first_free)) return TM_OWNER_NONE;
   int flags = fcntl(fd, F_GETFD); /* a library that ranks share may have closed it */
-  if (flags < 0) return TM_OWNER_NONE;
+  if (flags < 0 || !is_same(fd)) return TM_OWNER_NONE;
   if (owner != 0) return (int)owner - 1;
   return is_of_tmpirun(fd, flags) ? TM_OWNER_TMPIRUN : TM_OWNER_NONE;
 }
 
-/* @return the first descriptor from fd on that another rank has made; -1: there is none. */
+/* Those whose file is another one now are the next maker's.
+ * @return the first descriptor from fd on that another rank has made; -1: there is none. */
 static int next_of_others(int fd, int rank) {
   int most = (int)mt_load_relaxed(&end);
   for (; fd < most; fd++) {
     uint32_t owner = mt_load_relaxed(&owners[fd]);
-    if (owner != 0 && owner != (uint32_t)rank + 1) return fd;
+    if (owner != 0 && owner != (uint32_t)rank + 1 && is_same(fd)) return fd;
   }
   return -1;
 }
@@ -112,7 +120,7 @@ void tm_owners_close_others(int rank) {
 static int next_of(int rank, int fd) {
   int most = mt_load_relaxed(&counts[rank]) != 0 ? (int)mt_load_relaxed(&end) : 0;
   for (; fd < most; fd++)
-    if (mt_load_relaxed(&owners[fd]) == (uint32_t)rank + 1) return fd;
+    if (mt_load_relaxed(&owners[fd]) == (uint32_t)rank + 1 && is_same(fd)) return fd;
   return -1;
 }
 
@@ -134,7 +142,7 @@ void tm_owners_end(int rank) {
   int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (int fd = 0; null >= 0 && (fd = next_of(rank, fd)) >= 0; fd++) {
     tm_owner_forget(fd);
-    if (fcntl(fd, F_GETFD) >= 0) dup3(null, fd, O_CLOEXEC);
+    dup3(null, fd, O_CLOEXEC);
   }
   if (null >= 0) close(null);
 }
