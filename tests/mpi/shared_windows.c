@@ -345,6 +345,7 @@ static void dynamic_windows(MPI_Comm comm, int rank, int size) {
   MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
   MPI_Win_lock_all(0, win);
   MPI_Put(&value, 1, MPI_INT, peer, theirs + 8, 1, MPI_INT, win);
+  MPI_Win_flush(peer, win); /* an accumulate and a put of one element are not ordered */
   MPI_Accumulate(&value, 1, MPI_INT, peer, theirs + 8, 1, MPI_INT, MPI_SUM, win);
   EXPECT(MPI_ERR_RMA_RANGE, MPI_Put(&value, 1, MPI_INT, peer,
                                     theirs + EACH * (MPI_Aint)sizeof *memory, 1, MPI_INT, win));
