@@ -371,7 +371,7 @@ static void a_node_says_what_it_is(void **state) {
 
 /* Node 0 prints; all wait for the launcher before they part. */
 static void check_refused(const char *message) {
-  static const char order[] = "load meet wait part 60 wait ";
+  static const char order[] = "load meet wait part 60 ";
   check_start(false, message, order);
   events[0] = '\0';
   nodes_own = NODES - 1;
@@ -410,7 +410,7 @@ static void ranks_that_cannot_be_divided_do_not_run(void **state) {
              "tmpirun: -n 13: the launcher has started %d nodes, and each must have as many ranks "
              "(choose a multiple of %d)\n",
              size, size);
-    check_start(false, expected, "load meet wait part 60 wait ");
+    check_start(false, expected, "load meet wait part 60 ");
   }
 }
 

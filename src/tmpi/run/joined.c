@@ -162,6 +162,7 @@ static bool join(const struct tm_nodes *nodes, struct tm_joined *joined) {
             "UCX_NET_DEVICES)\n",
             nodes->own, nodes->list[nodes->own].host, why);
     tm_job_tell(1, "it cannot connect to the other nodes: %s", why);
+    end_words();
     return false;
   }
   search_briefly_where_crowded(nodes);
@@ -208,13 +209,14 @@ bool tm_joined_start(const struct tm_asked *asked, struct tm_joined *joined) {
             "tmpirun: warning: this process is a job of its own, although the launcher may have "
             "started others: %s\n",
             why);
-  if (met == TM_NOT_MET)
+  if (met == TM_NOT_MET) {
     fprintf(stderr,
             "tmpirun: the nodes of this job do not find each other: %s (for a job of this process "
             "alone: env -u PMIX_NAMESPACE tmpirun)\n",
             why);
+    end_words();
+  }
   bool may_run = met != TM_NOT_MET && (nodes.size == 1 || join(&nodes, joined));
-  if (!may_run) end_words();
   if (nodes.size == 1) module = NULL;
   threads = (uint32_t)(os_task_count() - before);
   if (may_run)
