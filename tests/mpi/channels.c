@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "counted_blocks.h"
 #include "internal_locks.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/layout/type.h"
@@ -39,24 +40,7 @@ static struct tm_comm comm;
 static struct tm_type flat, spread;
 static char out[2 * MOST + SHIFT], in[2 * MOST + SHIFT];
 static struct tm_far_send *queue[QUEUE_MAX];
-static int queue_first, queue_end, pieces, blocks;
-
-void *__real_calloc(size_t count, size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-static int until_out = -1; /* allocations until one fails */
-void *__wrap_calloc(size_t count, size_t size) {
-  if (until_out == 0) return NULL;
-  if (until_out > 0) until_out--;
-  blocks++;
-  return __real_calloc(count, size);
-}
-
-void __real_free(void *block);
-void __wrap_free(void *block);
-void __wrap_free(void *block) {
-  blocks -= block != NULL;
-  __real_free(block);
-}
+static int queue_first, queue_end, pieces;
 
 /* ---- the rest of the library */
 
@@ -125,7 +109,7 @@ static int start(void **state) {
   for (int i = 0; i < 3; i++) ranks[i].number = i;
   for (size_t i = 0; i < sizeof out; i++) out[i] = (char)(i % 251);
   blocks = 0;
-  until_out = -1;
+  allocations_left = -1;
   return 0;
 }
 
@@ -355,13 +339,13 @@ static void without_memory(void **state) {
   for (int far = 0; far < 2; far++)
     for (int nth = 0; nth < 2 + far; nth++) {
       is_far = far;
-      until_out = nth;
+      allocations_left = nth;
       assert_false(join(true, 2, 4, &flat));
       assert_int_equal(blocks, 0);
     }
-  until_out = 1;
+  allocations_left = 1;
   assert_false(join(false, 2, 4, &flat));
-  until_out = -1;
+  allocations_left = -1;
 }
 
 #define SIDES(test) cmocka_unit_test_setup_teardown(test, start, end)

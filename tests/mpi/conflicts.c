@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "counted_blocks.h"
 #include "internal_locks.h"
 #include "tmpi/check/check.h"
 #include "tmpi/rma/access.h"
@@ -54,8 +55,7 @@ static uint8_t accesses[MEMBERS][MEMBERS];
 static struct tm_group *group;
 static struct tm_seen seen[MEMBERS]; /* the calls that members are in */
 static char cells[CELLS], said[1000];
-static int blocks; /* that the file has and has not freed */
-static bool memory_is_out, is_outside;
+static bool is_outside;
 
 /* ---- the rest of the library */
 
@@ -80,21 +80,6 @@ void tm_finding_print(const char *format, ...) {
   va_start(list, format);
   vsnprintf(said, sizeof said, format, list);
   va_end(list);
-}
-
-void *__real_malloc(size_t bytes);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_malloc(size_t bytes) {
-  if (memory_is_out) return NULL;
-  blocks++;
-  return __real_malloc(bytes);
-}
-
-void __real_free(void *block);
-void __wrap_free(void *block);
-void __wrap_free(void *block) {
-  blocks -= block != NULL;
-  __real_free(block);
 }
 
 /* ---- a window of three members */

@@ -21,6 +21,7 @@
 
 #include "core/internal/park.h"
 #include "core/internal/thread.h"
+#include "counted_blocks.h"
 #include "internal_locks.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/match/match.h"
@@ -55,32 +56,10 @@ static struct tm_group *group;
 static int origin[CELLS], target[CELLS], result[CELLS];
 static struct tm_far_send *queue[QUEUE_MAX];
 static int queue_first, queue_end, notes, parks;
-static int allocated;         /* blocks, in this test and in what it links */
 static void (*at_wait)(void); /* of another thread */
 static bool is_attached, has_lock;
 static char room_of_wait[sizeof(struct tm_win_wait)];
 static struct tm_win_wait *queued; /* at the target */
-
-void *__real_malloc(size_t bytes);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_malloc(size_t bytes) {
-  allocated++;
-  return __real_malloc(bytes);
-}
-
-void *__real_calloc(size_t count, size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_calloc(size_t count, size_t size) {
-  allocated++;
-  return __real_calloc(count, size);
-}
-
-void __real_free(void *block);
-void __wrap_free(void *block);
-void __wrap_free(void *block) {
-  allocated -= block != NULL;
-  __real_free(block);
-}
 
 /* ---- the transport: what is sent is in a queue until it is delivered */
 
@@ -362,7 +341,7 @@ static void make_types(void) {
 
 static int start(void **state) {
   (void)state;
-  allocated = 0;
+  blocks = 0;
   make_types();
   group = calloc(1, sizeof *group + 2 * sizeof(int));
   assert_non_null(group);
@@ -410,7 +389,7 @@ static int end(void **state) {
   assert_int_equal(queue_end, 0);
   tm_win_notes_free(wins[OWN].notes);
   free(group);
-  assert_true(allocated == 0 && locks_there == 0);
+  assert_true(blocks == 0 && locks_there == 0);
   check_trace("");
   return 0;
 }

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "counted_blocks.h"
 #include "internal_locks.h"
 #include "spawned_world.h"
 #include "tmpi/comm/spawn.h"
@@ -46,25 +47,8 @@ static struct {
 static int sent_count;
 static bool is_prepared, takes_order, has_order;
 static void (*at_wait)(void);
-static int blocks; /* of memory that are in use */
-static bool no_memory;
 static jmp_buf panic;
 static char *of_service; /* the order that it has */
-
-void *__real_malloc(size_t bytes);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_malloc(size_t bytes) {
-  if (no_memory) return NULL;
-  blocks++;
-  return __real_malloc(bytes);
-}
-
-void __real_free(void *block);
-void __wrap_free(void *block);
-void __wrap_free(void *block) {
-  blocks -= block != NULL;
-  __real_free(block);
-}
 
 /* ---- the rest of the library */
 
@@ -225,12 +209,12 @@ static void the_turn_goes_round(void **state) {
   check_trace("give:4 give:2 ");
   forget_notes();
   assert_int_equal(blocks, before);
-  no_memory = true;
+  memory_is_out = true;
   if (setjmp(panic) == 0) {
     take(4, (struct note){.step = ASK_TURN}, NULL, 0);
     fail_msg("there was no memory");
   }
-  no_memory = false;
+  memory_is_out = false;
 }
 
 /* ---- a leader */

@@ -5,23 +5,20 @@
  * tells the others by a struct, which the test keeps: so another rank gets what the root has sent.
  */
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 
-#include <cmocka.h>
 #include <mltp/mltp.h>
 
+#include "counted_blocks.h"
 #include "tmpi/coll/coll.h"
 #include "tmpi/comm/spawn.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/object/errhandler.h"
 #include "tmpi/object/info.h"
+#include "traced_calls.h"
 
 /* FIRST: number of the first new rank */
 enum { RANKS = 4, FIRST = 20, CONTEXT = 77, KEYS = 4, BEHIND = -7 };
@@ -35,29 +32,16 @@ static struct tm_group *parents;
 static struct tm_errhandler returning;
 static struct tm_info infos[2];
 static struct tm_info_entry entries[2][KEYS];
-static char said[500], trace[300];
+static char said[500];
 static char sent[200]; /* what the root has told the others */
 static bool has_spawner, is_prepared, is_on_nodes;
-static bool no_name, no_memory, no_world, no_group, no_comm, no_local;
+static bool no_name, no_world, no_group, no_comm, no_local;
 static struct tm_command asked[2];
-static int asked_count, locks, group_holds, blocks;
+static int asked_count, locks, group_holds;
 static struct tm_comm **to_parents;
 static struct tm_group *remote_group; /* of the communicator that was made */
 
-static void note(const char *what) {
-  assert_true(strlen(trace) + strlen(what) + 2 < sizeof trace);
-  strcat(strcat(trace, what), " ");
-}
-
-static void check_trace(const char *expected) {
-  assert_string_equal(trace, expected);
-  trace[0] = '\0';
-}
-
 /* ---- the rest of the library */
-
-void *__real_calloc(size_t count, size_t size);
-void __real_free(void *block);
 
 int tm_fail(struct tm_comm *on, const char *call, int code, const char *format, ...) {
   va_list list;
@@ -237,19 +221,6 @@ int __wrap_uname(struct utsname *name) {
   return 0;
 }
 
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_calloc(size_t count, size_t size) {
-  if (no_memory) return NULL;
-  blocks++;
-  return __real_calloc(count, size);
-}
-
-void __wrap_free(void *block);
-void __wrap_free(void *block) {
-  blocks -= block != NULL;
-  __real_free(block);
-}
-
 /* ---- ranks that spawn */
 
 static int start(void **state) {
@@ -265,7 +236,7 @@ static int start(void **state) {
   world->parent_context = CONTEXT;
   comm = (struct tm_comm){.rank = 1, .size = RANKS, .team = team, .group = parents};
   has_spawner = is_prepared = true;
-  is_on_nodes = no_name = no_memory = no_world = no_group = no_comm = no_local = false;
+  is_on_nodes = memory_is_out = no_name = no_world = no_group = no_comm = no_local = false;
   said[0] = trace[0] = '\0';
   locks = group_holds = blocks = 0;
   to_parents = NULL;
@@ -425,9 +396,9 @@ static void commands_that_are_wrong(void **state) {
   refuse(MPI_ERR_SPAWN, "more ranks than an int counts", good, (int[]){INT_MAX, 1}, info, 0);
   set(1, "file", text);
   refuse(MPI_ERR_SPAWN, "info 'file'", good, (int[]){2, 2}, (MPI_Info)&infos[1], 4);
-  no_memory = true;
+  memory_is_out = true;
   refuse(MPI_ERR_NO_MEM, "code", good, (int[]){1, 1}, info, 0);
-  no_memory = false;
+  memory_is_out = false;
   no_world = true;
   refuse(MPI_ERR_NO_MEM, "code", good, (int[]){1, 1}, info, 2);
   assert_int_equal(ask_two(good, NULL, (int[]){INT_MAX - 1, 1}, info, NULL), MPI_ERR_NO_MEM);

@@ -126,14 +126,14 @@ static void divided_elements(void **state) {
   element->basic = TM_INT64;
   element->size = 8;
   for (int shape = 0; shape < 2; shape++) {
-    struct tm_block blocks[7];
+    struct tm_block parts[7];
     struct tm_type type = spread;
     struct tm_access_call c = call_of(NULL, COUNT, &spread);
     for (size_t i = 0, at = 0; i < 7; at += lengths[shape][i++] + 1)
-      blocks[i] = (struct tm_block){(ptrdiff_t)at, lengths[shape][i], 1, 0};
+      parts[i] = (struct tm_block){(ptrdiff_t)at, lengths[shape][i], 1, 0};
     type.size = BYTES;
     type.ub = EXTENT;
-    type.blocks = blocks;
+    type.blocks = parts;
     type.block_count = 7;
     struct tm_access a = access_of(COUNT, &type);
     a.origin = (struct tm_access_part){origin, &type, sizeof sent};
@@ -214,8 +214,8 @@ static void dynamic_windows(void **state) {
     assert_int_equal(tm_far_get(&large, &b), code);
     assert_int_equal(result[19999], attached ? 5 * 19999 : GUARD);
     struct tm_type half = spread; /* one of its pieces is attached */
-    struct tm_block blocks[] = {{CELLS * 2, 4, 1, 0}, {0, 4, 1, 0}};
-    half.blocks = blocks;
+    struct tm_block parts[] = {{CELLS * 2, 4, 1, 0}, {0, 4, 1, 0}};
+    half.blocks = parts;
     half.block_count = 2;
     struct tm_access e = access_of(1, &half);
     c.origin_count = 2;
