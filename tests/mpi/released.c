@@ -43,6 +43,9 @@ static void constructed_types(void) {
   MPI_Type_commit(&part);
   MPI_Pack_external("external32", values, 1, part, packed, sizeof packed, &at);
   CHECK(at == 24);
+  at = 0;
+  MPI_Unpack_external("external32", packed, sizeof packed, &at, values, 1, part);
+  CHECK(at == 24);
   MPI_Type_free(&part);
   MPI_Type_free(&spread);
   MPI_Type_free(&rows);
@@ -93,6 +96,7 @@ static void make_groups(void) {
   MPI_Comm half;
   MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &half);
   MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 0, &groups);
+  MPI_Comm_set_errhandler(groups, MPI_ERRORS_RETURN);
   MPI_Comm_free(&half);
 }
 
@@ -108,6 +112,8 @@ static void between_groups(void) {
   MPI_Reduce(out, in, 4, MPI_INT, MPI_SUM, root, groups);
   MPI_Reduce_scatter_block(out, in, 2, MPI_INT, MPI_SUM, groups);
   MPI_Bcast(in, 4, MPI_INT, root, groups);
+  EXPECT(rank % 2 == 0 ? MPI_SUCCESS : MPI_ERR_TRUNCATE,
+         MPI_Bcast(in, rank % 2 == 0 ? 8 : 4, MPI_INT, root, groups));
   MPI_Gather(out, 2, MPI_INT, in, 2, MPI_INT, root, groups);
   MPI_Scatter(in, 2, MPI_INT, out, 2, MPI_INT, root, groups);
   MPI_Allgather(out, 2, MPI_INT, in, 2, MPI_INT, groups);
@@ -154,6 +160,7 @@ static void more_communicators(void) {
   MPI_Info_set(info, "mpi_assert_no_any_tag", "true");
   MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &copy);
   MPI_Comm_get_info(copy, &hints);
+  MPI_Comm_set_info(copy, hints);
   MPI_Info_free(&hints);
   MPI_Comm_idup(copy, &made, &request);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -477,14 +484,16 @@ static int no_extent(MPI_Datatype type, MPI_Aint *extent, void *extra) {
 static void refused_objects(void) {
   static int cells[4];
   char name[32], found[MPI_MAX_PORT_NAME];
-  int keys[2];
+  int keys[3];
   MPI_Comm copy, second;
   MPI_Request request;
   MPI_Win win;
   MPI_Comm_dup(MPI_COMM_SELF, &copy);
   MPI_Comm_create_keyval(refuse_copy, ask_to_delete, &keys[0], NULL);
   MPI_Comm_create_keyval(MPI_COMM_DUP_FN, MPI_COMM_NULL_DELETE_FN, &keys[1], NULL);
-  for (int i = 0; i < 2; i++) MPI_Comm_set_attr(copy, keys[i], &rank);
+  MPI_Comm_create_keyval(MPI_COMM_DUP_FN, MPI_COMM_NULL_DELETE_FN, &keys[2], NULL);
+  /* in either order one is copied before another is refused */
+  for (int i = 0; i < 3; i++) MPI_Comm_set_attr(copy, keys[(int[]){1, 0, 2}[i]], &rank);
   EXPECT(MPI_ERR_OTHER, MPI_Comm_dup(copy, &second));
   EXPECT(MPI_ERR_OTHER, MPI_Comm_idup(copy, &second, &request));
   may_delete = MPI_ERR_OTHER;
@@ -492,7 +501,7 @@ static void refused_objects(void) {
   EXPECT(MPI_ERR_OTHER, MPI_Comm_free(&copy));
   EXPECT(MPI_ERR_KEYVAL, MPI_Comm_set_attr(copy, MPI_KEYVAL_INVALID, &size));
   may_delete = MPI_SUCCESS;
-  for (int i = 0; i < 2; i++) MPI_Comm_free_keyval(&keys[i]);
+  for (int i = 0; i < 3; i++) MPI_Comm_free_keyval(&keys[i]);
   MPI_Comm_free(&copy);
   MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_SELF, &win);
   MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
