@@ -253,7 +253,7 @@ static void copies_that_are_only_read_have_one_size(void **state) {
 
 static void devices_are_no_files_with_data(void **state) {
   (void)state;
-  check_opens(MPI_MODE_RDWR, "/dev/null", "/dev/null", 0);
+  check_opens(MPI_MODE_RDWR, "/dev/null", "/dev/zero", 0);
   check_opens(MPI_MODE_RDWR, "/dev/null", file, TM_NOT_ONE_FILE);
   check_opens(MPI_MODE_RDWR, file, "/dev/null", TM_NOT_ONE_FILE);
 }
