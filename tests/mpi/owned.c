@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <pty.h>
 #include <pwd.h>
+#include <signal.h>
 #include <spawn.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -120,6 +121,28 @@ static void check_wait_by_kind(void) {
   CHECK(waitpid(-getpgrp(), &status, 0) == child && status_of(status) == 60 + rank);
   CHECK(waitpid(0, &status, 0) == -1 && errno == ECHILD);
   MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* A rank that ignores SIGCHLD has no zombies: a wait ends with the last child, and has none. */
+static void check_ignored_children(void) {
+  const struct sigaction ways[] = {{.sa_handler = SIG_IGN},
+                                   {.sa_handler = SIG_DFL, .sa_flags = SA_NOCLDWAIT}};
+  siginfo_t info;
+  for (int way = 0; way < 2; way++) {
+    CHECK(sigaction(SIGCHLD, &ways[way], NULL) == 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(waitpid(start_child(1), NULL, 0) == -1 && errno == ECHILD);
+    CHECK(waitid(P_PID, (id_t)start_child(2), &info, WEXITED) == -1 && errno == ECHILD);
+    pid_t first = start_child(3), second = start_child(4);
+    CHECK(wait(NULL) == -1 && errno == ECHILD);
+    CHECK(kill(first, 0) == -1 && errno == ESRCH && kill(second, 0) == -1 && errno == ESRCH);
+    first = start_child(5);
+    while (kill(first, 0) == 0) start_child(6); /* no wait */
+    CHECK(wait(NULL) == -1 && errno == ECHILD);
+    CHECK(signal(SIGCHLD, SIG_DFL) != SIG_ERR);
+  }
+  pid_t child = start_child(7);
+  CHECK(wait(NULL) == child);
 }
 
 /* A child that the program has waited for by the kernel's own call is none of wait()'s any more. */
@@ -534,6 +557,7 @@ int main(int argc, char **argv, char **environment) {
   check_environment(environment);
   check_wait();
   check_wait_by_kind();
+  check_ignored_children();
   check_waited_otherwise();
   check_makers();
   check_usage();

@@ -72,10 +72,76 @@ static pid_t child_at(int index, pid_t group) {
   return pid;
 }
 
+/* ---- waiting for one */
+
+/* What a program asks for, by wait4() and its variants or by waitid(). */
+struct inquiry {
+  int options;
+  int *status; /* wait4()'s */
+  struct rusage *usage;
+  idtype_t type;   /* waitid()'s: what a number is */
+  siginfo_t *info; /* NULL: wait4() asks */
+};
+
+/* @return the child that has changed, 0: none has, or minus an errno value: errno may be another
+ * kernel thread's after a switch. */
+__attribute__((noinline)) static pid_t ask(const struct inquiry *inquiry, pid_t pid, int options) {
+  if (inquiry->info == NULL) {
+    pid_t got = wait4(pid, inquiry->status, options, inquiry->usage);
+    return got >= 0 ? got : -errno;
+  }
+  inquiry->info->si_pid = 0;
+  int result = waitid(inquiry->type, (id_t)pid, inquiry->info, options);
+  return result == 0 ? inquiry->info->si_pid : -errno;
+}
+
+static bool has_ended(const struct inquiry *inquiry) {
+  if (inquiry->info == NULL) return WIFEXITED(*inquiry->status) || WIFSIGNALED(*inquiry->status);
+  int code = inquiry->info->si_code;
+  return (inquiry->options & WNOWAIT) == 0 &&
+         (code == CLD_EXITED || code == CLD_KILLED || code == CLD_DUMPED);
+}
+
+/* One that is given, and others may run meanwhile. @return as ask(). */
+static pid_t wait_for_one(const struct inquiry *inquiry, pid_t pid, int options) {
+  pid_t got = ask(inquiry, pid, options | WNOHANG);
+  if (got == 0 && (options & WNOHANG) == 0) {
+    mltp_blocking_begin();
+    got = ask(inquiry, pid, options);
+    mltp_blocking_end();
+  }
+  if (got > 0 && has_ended(inquiry)) free(forget(got, NULL));
+  return got;
+}
+
+/* @return whether the calling rank's children become no zombies: it ignores SIGCHLD. The kernel
+ * does not know that, since each rank has actions of its own. */
+static bool leaves_no_zombies(void) {
+  struct tm_signals *signals = tm_process_self()->signals;
+  struct tm_action action = {0};
+  if (signals != NULL) tm_signals_change(signals, SIGCHLD, NULL, &action);
+  return action.handler == (uintptr_t)SIG_IGN || (action.flags & SA_NOCLDWAIT) != 0;
+}
+
+/* A program that ignores SIGCHLD need not wait for its children, so they end here: as many zombies
+ * are left as end between two starts. */
+static void drop_ended(void) {
+  int status;
+  const struct inquiry inquiry = {.status = &status};
+  pid_t pid;
+  if (tm_process_self() == NULL || !leaves_no_zombies()) return;
+  for (int i = 0; (pid = child_at(i, 0)) != 0; i++) {
+    pid_t got = wait_for_one(&inquiry, pid, WNOHANG);
+    if (got < 0) free(forget(pid, NULL));
+    if (got != 0) i--;
+  }
+}
+
 /* ---- starting them */
 
 /* A child that is not in the list would be lost to wait(). */
 static void note_or_tell(pid_t pid) {
+  drop_ended();
   struct tm_child *child = tm_process_self() != NULL ? malloc(sizeof *child) : NULL;
   if (child != NULL)
     note(child, pid, NULL);
@@ -169,49 +235,9 @@ static int spawnp_pidfd(int *fd, const char *file, const posix_spawn_file_action
   return error;
 }
 
-/* ---- waiting for them */
+/* ---- waiting for any of them */
 
 enum { NAP_FIRST = 50000, NAP_LAST = 5000000 };
-
-/* What a program asks for, by wait4() and its variants or by waitid(). */
-struct inquiry {
-  int options;
-  int *status; /* wait4()'s */
-  struct rusage *usage;
-  idtype_t type;   /* waitid()'s: what a number is */
-  siginfo_t *info; /* NULL: wait4() asks */
-};
-
-/* @return the child that has changed, 0: none has, or minus an errno value: errno may be another
- * kernel thread's after a switch. */
-__attribute__((noinline)) static pid_t ask(const struct inquiry *inquiry, pid_t pid, int options) {
-  if (inquiry->info == NULL) {
-    pid_t got = wait4(pid, inquiry->status, options, inquiry->usage);
-    return got >= 0 ? got : -errno;
-  }
-  inquiry->info->si_pid = 0;
-  int result = waitid(inquiry->type, (id_t)pid, inquiry->info, options);
-  return result == 0 ? inquiry->info->si_pid : -errno;
-}
-
-static bool has_ended(const struct inquiry *inquiry) {
-  if (inquiry->info == NULL) return WIFEXITED(*inquiry->status) || WIFSIGNALED(*inquiry->status);
-  int code = inquiry->info->si_code;
-  return (inquiry->options & WNOWAIT) == 0 &&
-         (code == CLD_EXITED || code == CLD_KILLED || code == CLD_DUMPED);
-}
-
-/* One that is given, and others may run meanwhile. @return as ask(). */
-static pid_t wait_for_one(const struct inquiry *inquiry, pid_t pid, int options) {
-  pid_t got = ask(inquiry, pid, options | WNOHANG);
-  if (got == 0 && (options & WNOHANG) == 0) {
-    mltp_blocking_begin();
-    got = ask(inquiry, pid, options);
-    mltp_blocking_end();
-  }
-  if (got > 0 && has_ended(inquiry)) free(forget(got, NULL));
-  return got;
-}
 
 static uint32_t failures_here(void) {
   const struct tm_process *process = tm_process_self();
@@ -227,6 +253,10 @@ static pid_t wait_for_any(const struct inquiry *inquiry, pid_t group) {
     pid_t pid;
     for (int i = 0; (pid = child_at(i, group)) != 0; i++) {
       pid_t got = wait_for_one(inquiry, pid, inquiry->options | WNOHANG);
+      if (got > 0 && has_ended(inquiry) && leaves_no_zombies()) {
+        i--;
+        continue;
+      }
       if (got > 0 || (got < 0 && got != -ECHILD)) return got;
       if (got < 0 && i-- >= 0) free(forget(pid, NULL)); /* the program has waited by other means */
     }
@@ -234,6 +264,12 @@ static pid_t wait_for_any(const struct inquiry *inquiry, pid_t group) {
     if (failures_here() != failures) return -EINTR;
     mltp_sleep(nap);
   }
+}
+
+/* One that the program names. @return as ask(). */
+static pid_t wait_for_named(const struct inquiry *inquiry, pid_t pid, int options) {
+  pid_t got = wait_for_one(inquiry, pid, options);
+  return got > 0 && has_ended(inquiry) && leaves_no_zombies() ? -ECHILD : got;
 }
 
 static int result_of(int result) {
@@ -247,7 +283,7 @@ static pid_t wait4_rank(pid_t pid, int *status, int options, struct rusage *usag
   struct inquiry inquiry = {.options = options, .status = status, .usage = usage};
   if (tm_process_self() == NULL) return wait4(pid, status, options, usage);
   if (status == NULL) inquiry.status = &unwanted;
-  if (pid > 0) return result_of(wait_for_one(&inquiry, pid, options));
+  if (pid > 0) return result_of(wait_for_named(&inquiry, pid, options));
   return result_of(wait_for_any(&inquiry, pid == -1 ? 0 : pid == 0 ? getpgrp() : -pid));
 }
 
@@ -271,7 +307,7 @@ static int waitid_rank(idtype_t type, id_t id, siginfo_t *info, int options) {
     inquiry.type = P_PID;
     got = wait_for_any(&inquiry, type == P_ALL ? 0 : id == 0 ? getpgrp() : (pid_t)id);
   } else {
-    got = wait_for_one(&inquiry, (pid_t)id, options);
+    got = wait_for_named(&inquiry, (pid_t)id, options);
   }
   return result_of(got < 0 ? got : 0);
 }
