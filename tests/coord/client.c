@@ -47,6 +47,17 @@ static void a_program_joins(void) {
   EQUAL(count, 3);
   mt_client_count(1);
   EQUAL(report_page.switches, 15);
+  begin();
+  program.role = MT_PROTO_TEAMS;
+  EQUAL(mt_client_join("/place", &program), 0);
+  EQUAL(os.sent[0].role, MT_PROTO_TEAMS);
+  for (int i = 0; i < 2; i++) { /* a program without standard input and output */
+    begin();
+    os.fds[0] = i;
+    os.fds[1] = 1 - i;
+    EQUAL(mt_client_join("/place", &program), 0);
+    EQUAL(client.state, JOINED);
+  }
 }
 
 static void joins_that_fail(void) {
@@ -73,6 +84,19 @@ static void joins_that_fail(void) {
   EQUAL(os.receives, 0);
   EQUAL(os.sockets_closed, 1);
   check_off();
+}
+
+/* The daemon has so much to do that it takes no connection. */
+static void a_daemon_that_is_busy_is_asked_again(void) {
+  begin();
+  os.connect_errors[0] = EAGAIN;
+  EQUAL(mt_client_join("/place", &program), 0);
+  EQUAL(client.state, LOST);
+  EQUAL(os.receives, 0);
+  CHECK(mt_client_is_joined());
+  mt_client_look(os.now + 1000 * MS);
+  EQUAL(os.connects, 2);
+  EQUAL(client.state, ASKED);
 }
 
 static void the_two_daemons_of_auto(void) {
@@ -132,6 +156,7 @@ static void answers_that_are_no_welcome(void) {
       {0, MT_PROTO_MAGIC, 1, MT_PROTO_WELCOME, 0, -1, -1, EPROTO},
       {0, MT_PROTO_MAGIC, 1, MT_PROTO_WELCOME, 0, FIRST, -1, EPROTO},
       {0, MT_PROTO_MAGIC, 1, MT_PROTO_WELCOME, 0, -1, SECOND, EPROTO},
+      {0, MT_PROTO_MAGIC, 1, MT_PROTO_WELCOME, 0, -1, 0, EPROTO},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     begin();
@@ -277,6 +302,13 @@ static void a_daemon_that_is_gone_is_looked_for(void) {
     EQUAL(client.state, JOINED);
     EQUAL(os.sent_count, 2);
   }
+  joined(); /* one that comes back, and is gone before it hears us */
+  os.receive_errors[1] = ECONNRESET;
+  os.send_error = ECONNRESET;
+  mt_client_look(os.now + 1000 * MS);
+  EQUAL(os.connects, 2);
+  EQUAL(client.state, LOST);
+  EQUAL(os.sockets_closed, 2);
   begin();
   mt_client_look(UINT64_MAX); /* nothing to look at */
   EQUAL(client.look_at, UINT64_MAX);
@@ -344,6 +376,7 @@ static void a_child_forgets(void) {
 int main(void) {
   a_program_joins();
   joins_that_fail();
+  a_daemon_that_is_busy_is_asked_again();
   the_two_daemons_of_auto();
   answers_that_are_no_welcome();
   refusals_behind_the_end();

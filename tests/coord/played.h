@@ -43,7 +43,7 @@ uint64_t __wrap_os_now(void) { return os.now; }
 
 int __wrap_os_unix_connect(const char *path, struct os_socket *to);
 int __wrap_os_unix_connect(const char *path, struct os_socket *to) {
-  CHECK(os.connects < 2);
+  CHECK(os.connects < 2 && client.lock == 1);
   strcpy(os.paths[os.connects], path);
   int error = os.connect_errors[os.connects++];
   if (error == 0) to->fd = 33;
@@ -53,6 +53,7 @@ int __wrap_os_unix_connect(const char *path, struct os_socket *to) {
 int __wrap_os_unix_send(const struct os_socket *to, const void *message, size_t size);
 int __wrap_os_unix_send(const struct os_socket *to, const void *message, size_t size) {
   EQUAL(to->fd, 33);
+  EQUAL(client.lock, 1);
   EQUAL(size, sizeof os.sent[0]);
   memcpy(&os.sent[os.sent_count++], message, size);
   return os.send_error;
@@ -63,6 +64,7 @@ int __wrap_os_unix_receive(const struct os_socket *from, void *message, size_t s
 int __wrap_os_unix_receive(const struct os_socket *from, void *message, size_t size, int wait_ms,
                            int fds[OS_DESCRIPTORS]) {
   EQUAL(from->fd, 33);
+  EQUAL(client.lock, 1);
   os.size = size;
   int which = os.receives++ < 1 ? 0 : 1, error = os.receive_errors[which];
   os.waits[which] = wait_ms;
@@ -74,6 +76,7 @@ int __wrap_os_unix_receive(const struct os_socket *from, void *message, size_t s
 
 void __wrap_os_unix_close(struct os_socket *s);
 void __wrap_os_unix_close(struct os_socket *s) {
+  CHECK(s != &client.socket || client.lock == 1);
   os.sockets_closed += s->fd >= 0;
   s->fd = -1;
 }
@@ -84,7 +87,7 @@ void __wrap_os_close(int fd) { os.closed_fds[os.closed_count++] = fd; }
 int __wrap_os_page_attach(int fd, size_t size, bool writable, void **page);
 int __wrap_os_page_attach(int fd, size_t size, bool writable, void **page) {
   EQUAL(size, 4096);
-  EQUAL(fd, os.attaches == 0 ? FIRST : SECOND);
+  EQUAL(fd, os.fds[os.attaches]);
   EQUAL(writable, os.attaches == 1);
   *page = writable ? (void *)&report_page : (void *)&grant_page;
   return os.attach_errors[os.attaches++];
