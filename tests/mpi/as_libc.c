@@ -454,6 +454,14 @@ static void the_break_moves(void **state) {
   assert_ptr_equal(sbrk(INTPTR_MAX), failed);
   assert_ptr_equal(sbrk(0), first + 5);
   assert_int_equal(brk(first), 0);
+  char *end = first; /* the last address that it can have */
+  for (size_t step = (size_t)1 << 40; step > 0; step /= 2) {
+    if (brk(end + step) == 0) end += step;
+  }
+  assert_ptr_equal(sbrk(0), end);
+  assert_int_equal((uintptr_t)end % (uintptr_t)sysconf(_SC_PAGESIZE), 0);
+  assert_int_equal(brk(end + 1), -1);
+  assert_int_equal(brk(first), 0);
 }
 
 /* Whole characters, their parts, and what is none; from a fresh state each time, or not. */

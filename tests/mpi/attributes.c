@@ -305,6 +305,43 @@ static void predefined(int size) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
+/* ---- a window's own error handler is told, and no other */
+
+static int told;
+
+static void tell(MPI_Win *win, int *code, ...) {
+  CHECK(*win != MPI_WIN_NULL && *code != MPI_SUCCESS);
+  told++;
+}
+
+static int refuse_to_delete(MPI_Win win, int keyval, void *value, void *extra) {
+  (void)win, (void)keyval;
+  return value == extra ? MPI_ERR_OTHER : MPI_SUCCESS;
+}
+
+static void of_windows(void) {
+  int key, refused, other;
+  MPI_Win win;
+  MPI_Errhandler handler;
+  MPI_Win_create(NULL, 0, 1, MPI_INFO_NULL, MPI_COMM_SELF, &win);
+  MPI_Win_create_errhandler(tell, &handler);
+  MPI_Win_set_errhandler(win, handler);
+  MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, refuse_to_delete, &key, &refused);
+  MPI_Win_set_attr(win, key, &refused);
+  EXPECT(MPI_ERR_OTHER, MPI_Win_delete_attr(win, key));
+  CHECK(told == 1);
+  MPI_Win_free_keyval(&(int){key});
+  MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, refuse_to_delete, &key, &refused);
+  MPI_Win_set_attr(win, key, &other);
+  MPI_Win_delete_attr(win, key);
+  MPI_Win_free_keyval(&key);
+  CHECK(told == 1);
+  EXPECT(MPI_ERR_KEYVAL, MPI_Win_delete_attr(win, MPI_KEYVAL_INVALID));
+  CHECK(told == 2);
+  MPI_Errhandler_free(&handler);
+  MPI_Win_free(&win);
+}
+
 int main(int argc, char **argv) {
   int size;
   check_start(&argc, &argv, &size);
@@ -314,6 +351,7 @@ int main(int argc, char **argv) {
   of_types();
   many();
   key_values();
+  of_windows();
   predefined(size);
   MPI_Finalize();
   return 0;

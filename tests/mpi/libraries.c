@@ -458,6 +458,7 @@ static void libraries_are_shared_for_a_reason(void **state) {
   check_shared("libz.so.12", NULL);
   check_shared("libz.so", NULL);
   check_shared("libfftw3.sh", NULL);
+  check_shared(".so.1", NULL); /* what is between two commas names no library */
   assert_true(tm_policy_share("liblow.so.1"));
   check_shared("liblow.so.1", "a shared library needs it");
   assert_true(tm_policy_option("libfftw3.so.3,lib?omp*", false)); /* the last one counts */

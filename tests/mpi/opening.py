@@ -120,6 +120,39 @@ class Objects(Opening):
             CHECK(of_program == of_program_here());""", "-rdynamic",
                    before="__thread int of_program; int *of_program_here(void) { return &of_program; }\n")
 
+    def test_thread_local_variables_of_threads_that_run(self):
+        """A thread that is older than the object has its variables, with the values that they begin with."""
+        self.build("plug.so", "__thread int local = 7; int get(void) { return local++; }", "-shared")
+        self.works("""
+            pthread_t threads[2];
+            pthread_barrier_init(&both, NULL, 3);
+            for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, run, NULL);
+            pthread_barrier_wait(&both);
+            """ + self.opened() + """
+            CHECK((get = dlsym(plug, "get")) != NULL && get() == 7 && get() == 8);
+            pthread_barrier_wait(&both);
+            for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);""", before="""
+            #include <pthread.h>
+            static pthread_barrier_t both;
+            static int (*get)(void);
+            static void *run(void *unused) {
+              pthread_barrier_wait(&both);
+              pthread_barrier_wait(&both);
+              CHECK(get() == 7 && get() == 8);
+              return unused;
+            }
+            """)
+
+    def test_functions_that_are_chosen(self):
+        """dlsym() finds what the resolver of an indirect function has chosen."""
+        self.build("plug.so", """
+            static int three(void) { return 3; }
+            static int (*choose(void))(void) { return three; }
+            int chosen(void) __attribute__((ifunc("choose")));""", "-shared")
+        self.works(self.opened() + """
+            int (*chosen)(void) = dlsym(plug, "chosen");
+            CHECK(chosen != NULL && chosen() == 3);""")
+
     def test_objects_that_are_too_large(self):
         """They are refused with the reason, and the rank continues."""
         for text, why in (("__thread char large[1 << 20]; char *get(void) { return large; }", "thread-local variables are too large"),

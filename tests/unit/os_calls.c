@@ -238,6 +238,18 @@ static int limits_are_known(void) {
   return 0;
 }
 
+static void a_mark_is_none_in_a_child(void) {
+  int status;
+  errno = EDOM;
+  uint32_t *mark = os_process_mark();
+  CHECK(mark != NULL && *mark == 1 && errno == EDOM);
+  pid_t child = fork();
+  if (child == 0) _exit(*mark == 0 ? 0 : 1);
+  CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+  CHECK_EQUAL(*mark, 1);
+  os_release(mark, os_page_size());
+}
+
 static void limits_of_the_process_are_known(void) {
   int status;
   if (EMULATED) skip(); /* the emulator sets none */
@@ -358,6 +370,7 @@ int main(void) {
       TEST_BARE(messages_have_addresses),
       TEST_BARE(connections_say_why_not),
       TEST_BARE(address_space_becomes_memory),
+      TEST_BARE(a_mark_is_none_in_a_child),
       TEST_BARE(limits_of_the_process_are_known),
       TEST_BARE(files_say_why_not),
       TEST_BARE(a_poller_reports_and_is_interrupted),
