@@ -17,8 +17,7 @@
 #include "core/internal/thread.h"
 #include "internal_locks.h"
 #include "tmpi/match/rank_wait.h"
-#include "tmpi/rma/win.h"
-#include "traced_calls.h"
+#include "window_calls.h"
 
 enum { MEMBERS = 4, LAST = MEMBERS - 1 };
 
@@ -66,43 +65,9 @@ struct tm_win_wait *tm_win_grant(struct tm_win_wait *wait, bool inside) {
   return wait->asker_number == 5 ? (struct tm_win_wait *)wait->asker : NULL;
 }
 
-int tm_win_fail(struct tm_win *win, const char *call, int code, const char *format, ...) {
-  char text[100];
-  va_list list;
-  assert_true(win != NULL && call != NULL);
-  va_start(list, format);
-  vsnprintf(text, sizeof text, format, list);
-  va_end(list);
-  note("[%s]", text);
-  return code;
-}
-
-int tm_win_sync_error(struct tm_win *win, const char *call, const char *why) {
-  return tm_win_fail(win, call, MPI_ERR_RMA_SYNC, "%s", why);
-}
-
-void tm_win_refuse(const char *call, MPI_Win handle) {
-  assert_true(call != NULL && handle != MPI_WIN_NULL);
-  note("refused");
-}
-
-int tm_win_refuse_target(struct tm_win *win, const char *call, int target) {
-  return tm_win_fail(win, call, MPI_ERR_RANK, "no target %d", target);
-}
-
-int tm_win_check_assert(struct tm_win *win, const char *call, int assertion, int known) {
-  assert_true(win != NULL && call != NULL && known == MPI_MODE_NOCHECK);
-  return assertion == 0 || assertion == MPI_MODE_NOCHECK ? MPI_SUCCESS : MPI_ERR_ASSERT;
-}
-
 bool tm_win_fence_in_use(const struct tm_win *win) {
   (void)win;
   return fence_is_used;
-}
-
-void tm_win_settle(struct tm_win *win, const char *call) {
-  assert_true(win->notes != NULL && call != NULL);
-  note("settles");
 }
 
 void tm_win_far_lock_now(struct tm_rank *rank, const char *call) {
