@@ -22,6 +22,7 @@ void __wrap_mt_schedule_log(uint64_t at, uint32_t choice, uint32_t count,
                             const struct mltp_thread *from, const char *call,
                             const struct mltp_thread *to) {
   CHECK(from == mt_current());
+  if (strcmp(call, "call") == 0) CHECK_EQUAL(vps[0].runq.inside, 1);
   CHECK_EQUAL(at, mt_det.step);
   note("%s:%u/%u=%c", call, choice, count, to == &self ? 's' : (char)('0' + (to - threads)));
 }
@@ -155,7 +156,7 @@ static void the_clock_moves_with_the_steps(void) {
 /* ---- choices */
 
 static void a_list_says_where_another_runs(void) {
-  stage_run("101:2,103:9,104:1", 0, 3);
+  stage_run("101:2,103:3,104:1", 0, 3);
   mt_det_choose(&vps[0]);
   TRACE("idle:2/3=2");
   check_queue("201");
@@ -177,20 +178,23 @@ static void a_list_says_where_another_runs(void) {
 static void the_highest_priority_runs(void) {
   stage_run("pct:2:1000", 1, 3);
   mt_det.falls[0] = START_STEP + 3;
+  mt_det.falls[1] = START_STEP + 2;          /* of a run with a greater depth */
   threads[1].priority = threads[2].priority; /* the first of equals */
+  threads[3] = (struct mltp_thread){.kind = MT_UNBOUND, .priority = 5};
+  mt_runq_post(&vps[0], &threads[3], &threads[3]);
   mt_det_preempt("call");
-  TRACE("timers call:0/4=s");
+  TRACE("timers call:0/5=s");
   CHECK_EQUAL(vps[0].runq.inside, 0);
   mt_det_choose(&vps[0]);
-  TRACE("idle:1/3=1");
-  check_queue("102");
+  TRACE("idle:1/4=1");
+  check_queue("1023");
   mt_det_choose(&vps[0]); /* here it falls below all others */
-  TRACE("idle:2/3=2");
+  TRACE("idle:2/4=2");
   CHECK_EQUAL(threads[1].priority, -1);
   CHECK_EQUAL(mt_det.lowest, -1);
-  check_queue("210");
+  check_queue("2103");
   mt_det_choose(&vps[0]);
-  TRACE("idle:0/3=2");
+  TRACE("idle:0/4=2");
   leave_stage();
 }
 
@@ -258,15 +262,16 @@ static void a_thread_that_yields_falls(void) {
 static void threads_of_no_vp_have_no_points(void) {
   stage_run("fifo", 0, 1);
   self.vp = NULL;
+  threads[0].priority = -9;
   mt_det_preempt("call");
   mt_det_created("call", &threads[0]);
+  CHECK_EQUAL(threads[0].priority, -9);
   mt_set_current(NULL);
   mt_det_preempt("call");
   TRACE("");
   CHECK_EQUAL(mt_det.step, START_STEP);
   mt_set_current(&self);
   self.vp = &vps[0];
-  threads[0].priority = -9;
   mt_det_created("create", &threads[0]);
   TRACE("timers create:0/2=s");
   CHECK(threads[0].priority >= 0);

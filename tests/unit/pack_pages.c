@@ -199,7 +199,11 @@ static void a_slot_is_watched_before_its_pages_go(void) {
   take_stack(BASE + 2 * chunk - MT_PAGE, 26);
   TRACE("");
   take_stack(BASE + PART_SIZE - MT_PAGE, CLASS);
-  TRACE("watch:3:32");
+  TRACE("watch:9:32");
+  for (int i = 0; i < 2; i++) {
+    take_stack(BASE + 9 * chunk - MT_PAGE, CLASS);
+    TRACE(i == 0 ? "watch:8:64" : "");
+  }
   take_stack(BASE + 3 * chunk - MT_PAGE, CLASS);
   TRACE("watch:2:64");
   begin();
@@ -210,7 +214,7 @@ static void a_slot_is_watched_before_its_pages_go(void) {
     TRACE("watch:0:64");
   }
   take_stack(BASE + PART_SIZE + STRIDE - MT_PAGE, CLASS); /* in no part */
-  take_stack(BASE + 4 * chunk - MT_PAGE, 28);             /* above the end of its part */
+  take_stack(BASE + 12 * chunk - MT_PAGE, 28);            /* above the end of its part */
   TRACE("");
 }
 

@@ -50,6 +50,20 @@ static void cold_stacks_are_taken(void) {
   TRACE("");
 }
 
+/* What was chosen for an earlier pass is forgotten. */
+static void a_thread_that_has_run_keeps_its_stack(void) {
+  begin();
+  make_cold(0);
+  struct mltp_thread *runs = make_cold(1);
+  pass();
+  touch(0);
+  touch(1);
+  trace[0] = '\0';
+  mt_set_where(runs, MT_RUNNING, 0);
+  pass();
+  TRACE("take:3");
+}
+
 static void faults_are_served_between_batches(void) {
   begin();
   for (int i = 0; i < BATCH + 1; i++) make_cold(i);
@@ -145,12 +159,14 @@ static void it_starts_and_stops(void) {
     TRACE(i == 0 ? "hooks priority:5 no signals open trim:1 trim:1 store:65536 wakes close"
                  : "priority:5 no signals open trim:1 trim:1 store:512 wakes close");
     CHECK_EQUAL(mt_pack_tasks(), 1);
+    CHECK_EQUAL(world.wait_count, 1);
+    pack_stacks(0, 1);
     pack.ends = 0; /* it works on */
     pack.faults.fd = 9;
     mt_pack_stop();
     TRACE("join close release");
     CHECK(pack.stage == NULL);
-    CHECK_EQUAL(mt_pack_tasks(), 0);
+    CHECK_EQUAL(mt_pack_tasks() + mt_store_count() + mt_store_bytes(), 0);
     mt_pack_stop();
     TRACE("");
   }
@@ -178,7 +194,10 @@ static void it_does_not_start_where_it_has_nothing_to_do(void) {
   starts.thread = EAGAIN;
   CHECK_EQUAL(mt_pack_start(), EINVAL);
   TRACE("priority:5 message");
+  char why[128];
+  os_thread_refusal(EAGAIN, why, sizeof why);
   CHECK(strstr(message, "MLTP_PACK_MS: stacks cannot be packed: ") == message);
+  CHECK(strstr(message, why) != NULL);
   CHECK_EQUAL(mt_pack_tasks(), 0);
 }
 
@@ -273,6 +292,7 @@ int main(void) {
       TEST_BARE(it_does_not_start_where_it_has_nothing_to_do),
       TEST_BARE(a_refusal_says_which_call_and_what_to_do),
       TEST_BARE(cold_stacks_are_taken),
+      TEST_BARE(a_thread_that_has_run_keeps_its_stack),
       TEST_BARE(faults_are_served_between_batches),
       TEST_BARE(no_page_is_taken_during_a_fork),
       TEST_BARE(passes_come_twice_in_the_time_of_a_cold_thread),

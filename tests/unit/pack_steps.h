@@ -26,7 +26,7 @@ enum {
   STACK_PAGES = STRIDE / MT_PAGE,
   MIB = 1 << 20,
   MS = 1000000,
-  PART = 2,
+  PART = 0,
   PAGES = 512,
   THREADS = 80,
   WAITS = 16,
@@ -34,7 +34,7 @@ enum {
 };
 
 static const uintptr_t BASE = 0x7f0000000000;
-static const size_t PART_SIZE = (size_t)224 * MIB; /* three chunks and a half */
+static const size_t PART_SIZE = (size_t)608 * MIB; /* nine chunks and a half */
 
 static alignas(MT_PAGE) char stage[(STAGE + 2) * MT_PAGE];
 
