@@ -13,6 +13,9 @@ static void entries(void) {
   gt_next.create = NULL;
   CHECK(gt_enter() == NULL);
   TRACE("find");
+  stage_new(); /* a new thread, while the gate is off */
+  CHECK(gt_enter() == NULL && gt_enter_again() == NULL);
+  TRACE("");
   for (int state = GT_NEW; state <= GT_ENDED; state++)
     for (int locked = 0; locked < 2; locked++) {
       static const char *const again[] = {"", "quit", "quit", "quit", "back", "", ""};
@@ -111,6 +114,11 @@ static void the_gate_starts(void) {
     CHECK(gt_gate.permits == 4 && gt_gate.most == 4);
   }
   begin_start();
+  mt_options.vps = 1;
+  start();
+  TRACE("key_create atfork warns joins:1 quick asks ( begin ) key permit");
+  CHECK(gt_gate.permits == 1 && gt_gate.most == 1);
+  begin_start();
   mt_options.seed = 1;
   start();
   TRACE("key_create atfork warns quick asks ( seed begin ) key permit");
@@ -162,6 +170,9 @@ static void the_program_steps_from_main_on(void) {
   EQUAL(__libc_start_main(mains, 3, (char **)&world, nothing, NULL, nothing, &mark), 9);
   TRACE("step start_main");
   CHECK(stepped == (uintptr_t)mains);
+  gt_next.start_main = NULL; /* before any other call */
+  EQUAL(__libc_start_main(mains, 3, (char **)&world, nothing, NULL, nothing, &mark), 0);
+  TRACE("find step start_main");
 }
 
 int main(void) {

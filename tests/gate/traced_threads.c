@@ -95,6 +95,29 @@ static void creations(void) {
   CHECK(created == function && created_with == &mark);
 }
 
+/* Of two that began at a time. */
+static void beginnings_are_used_again(void) {
+  pthread_t thread;
+  void *with[2];
+  stage(false);
+  for (int i = 0; i < 2; i++) {
+    EQUAL(pthread_create(&thread, NULL, function, NULL), 0);
+    TRACE("( ) malloc ( ) create @pthread_create");
+    with[i] = created_with;
+  }
+  for (int i = 0; i < 2; i++) {
+    stage_new();
+    CHECK(created(with[i]) == NULL);
+    gt_me.open = 1;
+  }
+  trace[0] = '\0';
+  for (int i = 0; i < 2; i++) {
+    EQUAL(pthread_create(&thread, NULL, function, NULL), 0);
+    TRACE("( ) create @pthread_create");
+    CHECK(created_with == with[1 - i]);
+  }
+}
+
 static void creations_by_the_seed_and_in_children(void) {
   pthread_t thread;
   stage(true);
@@ -291,6 +314,7 @@ static void cancellations(void) {
 int main(void) {
   threads_are_found_by_their_handles();
   creations();
+  beginnings_are_used_again();
   creations_by_the_seed_and_in_children();
   a_thread_that_waits_leaves_the_lot_first();
   a_thread_ends_behind_its_destructors();
