@@ -162,7 +162,7 @@ static void a_list_says_where_another_runs(void) {
   check_queue("201");
   mt_det_choose(&vps[0]);
   TRACE("idle:0/3=2");
-  mt_det_choose(&vps[0]); /* there are not so many */
+  mt_det_choose(&vps[0]); /* no thread has that number */
   TRACE("idle:0/3=2");
   check_queue("201");
   mt_det_choose(&vps[0]);
