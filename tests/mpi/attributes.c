@@ -305,13 +305,13 @@ static void predefined(int size) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
-/* ---- a window's own error handler is told, and no other */
+/* ---- a window's own error handler is handled, and no other */
 
-static int told;
+static int handled;
 
-static void tell(MPI_Win *win, int *code, ...) {
+static void on_error(MPI_Win *win, int *code, ...) {
   CHECK(*win != MPI_WIN_NULL && *code != MPI_SUCCESS);
-  told++;
+  handled++;
 }
 
 static int refuse_to_delete(MPI_Win win, int keyval, void *value, void *extra) {
@@ -324,20 +324,20 @@ static void of_windows(void) {
   MPI_Win win;
   MPI_Errhandler handler;
   MPI_Win_create(NULL, 0, 1, MPI_INFO_NULL, MPI_COMM_SELF, &win);
-  MPI_Win_create_errhandler(tell, &handler);
+  MPI_Win_create_errhandler(on_error, &handler);
   MPI_Win_set_errhandler(win, handler);
   MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, refuse_to_delete, &key, &refused);
   MPI_Win_set_attr(win, key, &refused);
   EXPECT(MPI_ERR_OTHER, MPI_Win_delete_attr(win, key));
-  CHECK(told == 1);
+  CHECK(handled == 1);
   MPI_Win_free_keyval(&(int){key});
   MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, refuse_to_delete, &key, &refused);
   MPI_Win_set_attr(win, key, &other);
   MPI_Win_delete_attr(win, key);
   MPI_Win_free_keyval(&key);
-  CHECK(told == 1);
+  CHECK(handled == 1);
   EXPECT(MPI_ERR_KEYVAL, MPI_Win_delete_attr(win, MPI_KEYVAL_INVALID));
-  CHECK(told == 2);
+  CHECK(handled == 2);
   MPI_Errhandler_free(&handler);
   MPI_Win_free(&win);
 }
