@@ -239,20 +239,22 @@ static void few_messages_are_under_way_at_once(void **state) {
 
 /* ---- parts of several sizes */
 
+/* Members that share a node find it out by messages from node to node. */
 static void odd_parts(int odd, int sent_by_it, int received_by_it) {
+  bool shares = count_of_members > count_of_nodes;
   all_have(2);
   sends[odd] = sent_by_it;
   receives[odd] = received_by_it;
   for (int way = 0; way < 4; way++) {
     direction = way & 2 ? 1 : -1;
     perform(way & 1, false);
-    assert_int_equal(sent, between_nodes() + between_all());
+    assert_int_equal(sent, (shares ? between_nodes() : 0) + between_all());
   }
 }
 
 /* Each member in turn sends more or less than others, or expects it. */
 static void a_member_with_another_size_is_like_on_one_node(void **state) {
-  static const char *const some[] = {"aab", "abb", "aabb", "abcab", "aaabbcc"};
+  static const char *const some[] = {"abc", "aab", "abb", "aabb", "abcab", "aaabbcc"};
   (void)state;
   for (size_t i = 0; i < sizeof some / sizeof some[0]; i++) {
     begin_exchange(some[i]);
