@@ -56,7 +56,7 @@ int __wrap_dladdr(const void *address, Dl_info *info) {
   return own || is_in(program, address) || is_in(other, address);
 }
 
-static int objects; /* that the linker told of */
+static int objects; /* that the linker has listed */
 
 /* The library comes first. It says of the same offsets that they are its subroutines. Segments of
  * the program are loaded at 0, and from 1000 on. */

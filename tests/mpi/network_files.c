@@ -20,7 +20,7 @@ struct tm_job tm_job;
 static const struct tm_transport transport;
 static int file_fd, opened_fd; /* of the file; what open() returns */
 static bool is_nfs;
-static int removed; /* so many descriptors in a row are of files without a name */
+static int removed; /* number of descriptors to come whose files have no name */
 static int error_of_statx, error_of_open, error_of_dup, error_of_stat;
 
 int __wrap_fstatfs(int fd, struct statfs *system);

@@ -30,7 +30,7 @@ static struct tm_file_common commons[NODES];
 static const char *names[NODES]; /* of what the name means on each node */
 static int errors[NODES];        /* of opening it */
 static int amodes[NODES];        /* that it was opened with */
-static int opens;                /* so many nodes have tried */
+static int opens;                /* number of nodes that have tried */
 static int own_errors[MEMBERS];  /* as the members tell each other */
 static char file[] = "/tmp/node-files-XXXXXX", copy[] = "/tmp/node-files-XXXXXX";
 
@@ -122,7 +122,7 @@ void tm_allreduce(struct tm_coll *coll, const void *from, void *to, size_t count
                   struct tm_type *type, const struct tm_op *op) {
   int most = 0, member = coll->comm->rank;
   assert_true(count == 1 && type == tm_type_of(MPI_INT) && op == tm_op_of(MPI_MAX));
-  assert_true(coll->tag == 2); /* it is not the one that told of the file */
+  assert_true(coll->tag == 2); /* another one than the file's */
   memcpy(&own_errors[member], from, sizeof(int));
   for (int i = 1; member == 0 && i < MEMBERS; i++) join(i);
   for (int i = 0; i < MEMBERS; i++)

@@ -4,8 +4,8 @@
  * Members of a communicator on several nodes, in tests of its collectives (src/tmpi/coll/nodes*.c):
  * what they send each other, and the teams of the nodes, without the rest of the library. Each
  * member has a stack, and runs until it waits. So a run is the same each time, and a collective
- * that never ends is found at once. Memory is filled with garbage before it is used, and must not
- * be written behind its end.
+ * that never ends is found at once. Memory is filled with garbage before its
+ * use, and nobody may write past its end.
  */
 #ifndef TESTS_MPI_NODE_MEMBERS_H
 #define TESTS_MPI_NODE_MEMBERS_H
@@ -35,7 +35,7 @@ struct range {
   int first, end;
 };
 
-/** The same with a gap behind it. */
+/** The same, followed by a gap. */
 struct spread_range {
   struct range range;
   int gap;

@@ -53,7 +53,7 @@ void mti_park_unlock(uint32_t *lock, const char *text) {
   others();
 }
 
-/* A rank is told by the line of its mailbox. */
+/* The mailbox says which rank continues. */
 void mti_resume_on(struct mltp_thread *t, int vp, uint32_t *ticks) {
   assert_true(t == (void *)&ranks && locked == 0);
   assert_ptr_equal(ticks, &ranks[vp].box.home_points);
