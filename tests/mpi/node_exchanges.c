@@ -151,6 +151,26 @@ static void parts_of_some_size_are_messages_between_all(void **state) {
   end();
 }
 
+static void allgather_bytes(struct member *member) {
+  char *own = (char *)out[member->comm.rank], *all = (char *)in[member->comm.rank];
+  struct tm_type *byte = tm_type_of(MPI_BYTE);
+  const struct tm_part part = {own, 1, byte};
+  const struct tm_parts to = {all, 1, TM_NO_COUNTS, TM_NO_COUNTS, byte, NULL};
+  *own = (char)('a' + member->comm.rank);
+  tm_nodes_allgather(&member->coll, &part, &to);
+  assert_memory_equal(all, "abcde", 5);
+}
+
+static void one_byte_is_a_part_too(void **state) {
+  (void)state;
+  begin_exchange("aabbc");
+  have_buffers(1);
+  run(allgather_bytes);
+  assert_int_equal(sent, between_nodes());
+  drop_buffers();
+  end();
+}
+
 static void parts_with_counts_are_messages_between_all(void **state) {
   (void)state;
   begin_exchange("abab");
@@ -333,6 +353,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(small_parts_are_one_message_from_node_to_node),
       cmocka_unit_test(parts_of_some_size_are_messages_between_all),
+      cmocka_unit_test(one_byte_is_a_part_too),
       cmocka_unit_test(parts_with_counts_are_messages_between_all),
       cmocka_unit_test(large_messages_go_in_pieces),
       cmocka_unit_test(few_messages_are_under_way_at_once),

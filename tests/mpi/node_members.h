@@ -61,9 +61,9 @@ struct tm_job tm_job;
 struct tm_type tm_predefined[TM_PREDEFINED_COUNT];
 static struct tm_type ranges, spread_ranges;
 
-static const char *const layouts[] = {"ab",       "aab",   "abb",           "abab",
-                                      "aabb",     "abcab", "aaabbcc",       "aabbccdd",
-                                      "abcdabcd", "abcde", "aabbccddeeffgg"};
+static const char *const layouts[] = {"ab",       "aab",   "abb",       "abab",
+                                      "aabb",     "abcab", "aaabbcc",   "aabbccdd",
+                                      "abcdabcd", "abcde", "aabcdefgh", "aabbccddeeffgg"};
 
 static struct member members[MEMBERS_MAX];
 static int count_of_members, count_of_nodes;
