@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Locks of windows, step by step (src/tmpi/rma/lock.c, wait.c): who has a lock, who waits for it,
- * and which waiters get it in which order. One thread plays the members; the last one may be on
- * another node, and so may the gate.
+ * and which waiters get it in which order. Each member that waits has a stack of its own. The last
+ * member may be on another node, and so may the gate.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <ucontext.h>
 
 #include "core/internal/park.h"
 #include "core/internal/placement.h"
@@ -29,7 +30,6 @@ static uint8_t access[MEMBERS][MEMBERS];
 static struct tm_win_common *common;
 static alignas(TM_LINE) char room[sizeof *common + MEMBERS * sizeof common->views[0]];
 static struct tm_group some_group, *const group = &some_group;
-static void (*meanwhile)(void); /* what others do while a member is parked, once */
 static bool fence_is_used, defers;
 static int yields;
 
@@ -44,19 +44,30 @@ void tm_deferred_release(struct tm_rank *rank) { assert_null(rank); }
 bool tm_user_code_lend_slow(struct tm_rank *rank) { return rank == NULL; }
 void tm_user_code_take(struct tm_rank *rank) { assert_null(rank); }
 
+static ucontext_t test, contexts[MEMBERS]; /* of members that wait, or have waited */
+static alignas(16) char stacks[MEMBERS][32768];
+static bool resumed[MEMBERS];
+static int running = -1; /* the member; -1: the test */
+
+/* Lets a member run until it parks, or has its lock. */
+static void run(int member) {
+  running = member;
+  swapcontext(&test, &contexts[member]);
+  running = -1;
+}
+
 void mti_park_unlock(uint32_t *lock, const char *text) {
-  void (*others)(void) = meanwhile;
-  assert_true(text != NULL && others != NULL);
-  meanwhile = NULL;
+  assert_true(running >= 0 && text != NULL);
   mti_unlock(lock);
-  note("parks");
-  others();
+  note("parks%d", running);
+  swapcontext(&contexts[running], &test);
 }
 
 /* The mailbox says which rank continues. */
 void mti_resume_on(struct mltp_thread *t, int vp, uint32_t *ticks) {
   assert_true(t == (void *)&ranks && locked == 0);
   assert_ptr_equal(ticks, &ranks[vp].box.home_points);
+  resumed[vp] = true;
   note("resumes%d", vp);
 }
 
@@ -125,7 +136,7 @@ static int start(void **state) {
   }
   fence_is_used = defers = false;
   yields = 0;
-  meanwhile = NULL;
+  memset(resumed, 0, sizeof resumed);
   trace[0] = '\0';
   return 0;
 }
@@ -226,77 +237,94 @@ static void what_needs_no_check_acquires_nothing(void **state) {
 
 /* ---- locks that are not */
 
-static void unlock_first(void) { unlock(1, 2); }
+static struct {
+  int target; /* -1: all */
+  bool exclusive;
+} asked;
+
+static void ask(void) {
+  if (asked.target < 0)
+    lock_all(running);
+  else
+    lock(running, asked.target, asked.exclusive);
+}
+
+/* A member asks for a lock that it does not get yet. target -1: of all. */
+static void wait_for(int member, int target, bool exclusive) {
+  char expected[20];
+  asked.target = target;
+  asked.exclusive = exclusive;
+  getcontext(&contexts[member]);
+  contexts[member].uc_stack.ss_sp = stacks[member];
+  contexts[member].uc_stack.ss_size = sizeof stacks[member];
+  contexts[member].uc_link = &test;
+  makecontext(&contexts[member], ask, 0);
+  run(member);
+  snprintf(expected, sizeof expected, "parks%d ", member);
+  check_trace(expected);
+}
+
+/* The member returns with the lock that it has been given. */
+static void get(int member) {
+  assert_true(resumed[member]);
+  resumed[member] = false;
+  run(member);
+  check_trace("");
+}
 
 static void a_waiter_gets_the_lock_when_it_is_released(void **state) {
   (void)state;
   for (int way = 0; way < 3; way++) {
     bool held = way != 1, wanted = way != 2; /* exclusively; both shared is no wait */
     lock(1, 2, held);
-    meanwhile = unlock_first;
-    lock(0, 2, wanted);
-    check_trace("parks resumes0 ");
+    wait_for(0, 2, wanted);
+    unlock(1, 2);
+    check_trace("resumes0 ");
     assert_true(wins[2].exclusive_holder == (wanted ? 0 : -1) && wins[2].shared_holders == !wanted);
+    get(0);
     unlock(0, 2);
   }
-  check_trace("");
 }
 
-static void unlock_0(void) { unlock(0, 2); }
-
-static void third_waits(void) {
-  meanwhile = unlock_0;
-  lock(3, 2, false); /* it would fit, but comes later */
-}
-
-static void second_waits(void) {
-  meanwhile = third_waits;
-  lock(1, 2, true);
-}
-
-/* The first holds the lock with others; an exclusive waiter is not overtaken. */
 static void waiters_get_it_in_their_order(void **state) {
   (void)state;
   lock(0, 2, false);
-  second_waits();
-  check_trace("parks parks resumes1 ");
+  wait_for(1, 2, true);
+  wait_for(3, 2, false); /* it would fit, but comes later */
+  unlock(0, 2);
+  check_trace("resumes1 ");
   assert_true(wins[2].exclusive_holder == 1 && wins[2].shared_holders == 0);
+  get(1);
   unlock(1, 2);
   check_trace("resumes3 ");
   assert_int_equal(wins[2].shared_holders, 1);
+  get(3);
   unlock(3, 2);
-}
-
-static void fourth_reads(void) {
-  meanwhile = unlock_0;
-  lock(3, 2, false);
-}
-
-static void third_reads(void) {
-  meanwhile = fourth_reads;
-  lock(1, 2, false);
 }
 
 static void readers_get_it_together(void **state) {
   (void)state;
   lock(0, 2, true);
-  third_reads();
-  check_trace("parks parks resumes3 resumes1 ");
+  wait_for(1, 2, false);
+  wait_for(3, 2, false);
+  unlock(0, 2);
+  check_trace("resumes3 resumes1 ");
   assert_int_equal(wins[2].shared_holders, 2);
+  get(3);
+  get(1);
   unlock(1, 2);
   unlock(3, 2);
 }
 
 /* ---- the gate */
 
-static void unlock_all_of_1(void) { unlock_all(1); }
-
 static void an_exclusive_lock_waits_for_locks_of_all(void **state) {
   (void)state;
   lock_all(1);
-  meanwhile = unlock_all_of_1;
-  lock(0, 2, true);
-  check_trace("parks resumes0 ");
+  wait_for(0, 2, true);
+  unlock_all(1);
+  check_trace("resumes0 ");
+  get(0);
   assert_true(common->exclusive == 1 && common->all == 0 && wins[2].exclusive_holder == 0);
   unlock(0, 2);
 }
@@ -304,49 +332,44 @@ static void an_exclusive_lock_waits_for_locks_of_all(void **state) {
 static void a_lock_of_all_waits_for_exclusive_ones(void **state) {
   (void)state;
   lock(1, 2, true);
-  meanwhile = unlock_first;
-  lock_all(0);
-  check_trace("parks resumes0 ");
+  wait_for(0, -1, false);
+  unlock(1, 2);
+  check_trace("resumes0 ");
+  get(0);
   assert_true(common->exclusive == 0 && common->all == 1);
   unlock_all(0);
 }
 
-static void holder_locks_more(void) {
-  lock(1, 3, true); /* it holds one already, so it passes the waiter */
-  check_trace("parks ");
-  unlock(1, 3);
-  check_trace("");
-  meanwhile = unlock_first;
-  lock_all(3); /* behind the first waiter */
-}
-
+/* A holder that waited behind them would wait for itself. */
 static void a_holder_passes_waiters_at_the_gate(void **state) {
   (void)state;
   lock(1, 2, true);
-  meanwhile = holder_locks_more;
-  lock_all(0);
-  check_trace("parks resumes3 resumes0 ");
+  wait_for(0, -1, false);
+  lock(1, 3, true);
+  unlock(1, 3);
+  check_trace("");
+  wait_for(3, -1, false);
+  unlock(1, 2);
+  check_trace("resumes3 resumes0 ");
+  get(0);
+  get(3);
   assert_int_equal(common->all, 2);
   unlock_all(0);
   unlock_all(3);
 }
 
-static void unlock_all_of_3(void) { unlock_all(3); }
-
-static void another_wants_all(void) {
-  meanwhile = unlock_all_of_3;
-  lock_all(1); /* all is held by another, but a waiter is there */
-}
-
 static void the_gate_opens_in_the_order_of_waiters(void **state) {
   (void)state;
   lock_all(3);
-  meanwhile = another_wants_all;
-  lock(0, 2, true);
-  check_trace("parks parks resumes0 ");
+  wait_for(0, 2, true);
+  wait_for(1, -1, false); /* it would fit, but comes later */
+  unlock_all(3);
+  check_trace("resumes0 ");
+  get(0);
   assert_true(common->exclusive == 1 && common->all == 0);
   unlock(0, 2);
   check_trace("resumes1 ");
+  get(1);
   assert_int_equal(common->all, 1);
   unlock_all(1);
 }
