@@ -45,7 +45,10 @@ bool mti_blocks_in(char *text, size_t size, const struct mltp_thread *t) {
   return true;
 }
 
+static bool nothing_came; /* from other nodes */
+
 bool tm_gathered_read(struct tm_activity *activity, int number) {
+  if (nothing_came) return false;
   activity->state = 100 + number;
   return true;
 }
@@ -156,6 +159,9 @@ static void other_nodes_tell_of_their_own(void **state) {
   assert_int_equal(a.state, TM_WAITS);
   a = read_rank(5);
   assert_true(a.state == 105 && a.call == NULL);
+  nothing_came = true;
+  assert_int_equal(read_rank(5).state, TM_ELSEWHERE);
+  nothing_came = false;
   a.state = TM_OUTSIDE;
   tm_activity_locate(&a, 5);
   assert_int_equal(located, 0);
@@ -258,6 +264,10 @@ static void a_collective_has_no_peer(void **state) {
   assert_true(what.known && what.inner && what.number == -1 && what.peer == -1);
   assert_true(what.has_comm && what.context == CONTEXT && !what.has_bytes);
   assert_string_equal(what.comm, "grid");
+  comm.context = 0; /* of the first communicator */
+  assert_true(waits_for(&comm).what.inner);
+  strcpy(comm.name, "x");
+  assert_string_equal(waits_for(&comm).what.comm, "x");
   memset(comm.name, 'x', sizeof comm.name); /* it is being set */
   what = waits_for(&comm).what;
   assert_int_equal(strlen(what.comm), MPI_MAX_OBJECT_NAME - 1);
