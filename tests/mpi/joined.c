@@ -18,6 +18,7 @@
 #include "captured.h"
 #include "core/internal/process.h"
 #include "mltp/mltp.h"
+#include "noted_events.h"
 #include "os/os.h"
 #include "tmpi/env/launch.h"
 #include "tmpi/nodes/nodes.h"
@@ -32,7 +33,6 @@ enum { TEXT = 4096, NODES = 4, RANKS = 12, QUOTA = 100, TASKS = 3, MORE_TASKS = 
 
 /* ---- the machine and the launcher */
 
-static char events[256]; /* what was called, in this order */
 static int quota, tasks, late_calls;
 static bool has_boot_id, has_cpus;
 static const char *several; /* the variable that counts processes; NULL: the launcher has none */
@@ -43,15 +43,6 @@ static struct tm_node nodes_list[NODES]; /* what the nodes say of themselves */
 static struct tm_node own_node;          /* what this one said */
 static int nodes_size, nodes_own;
 static void *kept_list, *given_list; /* that the last job has; that meet() has made */
-
-__attribute__((format(printf, 1, 2))) static void note(const char *format, ...) {
-  size_t length = strlen(events);
-  va_list values;
-  va_start(values, format);
-  vsnprintf(events + length, sizeof events - length, format, values);
-  va_end(values);
-  assert_true(strlen(events) < sizeof events - 1);
-}
 
 void os_wait_read(int fd, uint64_t ns) {
   assert_int_equal(fd, STDERR_FILENO);
@@ -259,7 +250,7 @@ static void check_alone(void) {
   tm_joined_leave(true);
   assert_int_equal(tm_joined_end(3), 3);
   tm_joined_leave(true);
-  assert_string_equal(events, "");
+  check_events("");
 }
 
 static void without_a_launcher_a_process_is_a_job(void **state) {
@@ -335,7 +326,7 @@ static void a_module_that_is_not_there(void **state) {
   assert_non_null(strstr(said, "warning: this process is a job of its own"));
   assert_non_null(strstr(said, "/there/is/no/nodes.so"));
   assert_non_null(strstr(said, "(build with libpmix-dev and libucx-dev)\n"));
-  assert_string_equal(events, "load ");
+  check_events("load ");
   check_alone();
   several = "COUNT";
   several_needs_pmix = true;
@@ -540,11 +531,9 @@ static void what_a_node_does_for_its_job(void **state) {
   assert_null(tm_joined_override("malloc"));
   tm_joined_late();
   assert_int_equal(late_calls, 1);
-  assert_string_equal(events, "send 5 refuse MPI_Send refuse PMPI_Send ");
-  events[0] = '\0';
+  check_events("send 5 refuse MPI_Send refuse PMPI_Send ");
   assert_true(tm_joined_begin());
-  assert_string_equal(events, "bystanders 6 start 60 ");
-  events[0] = '\0';
+  check_events("bystanders 6 start 60 ");
   starts = false;
   struct captured captured = captured_begin();
   bool begun = tm_joined_begin();
@@ -565,19 +554,17 @@ static void what_a_node_does_for_its_job(void **state) {
     assert_string_equal(said,
                         "tmpirun: the job has not ended on all nodes: NO ANSWER (see their "
                         "messages)\n");
-    assert_string_equal(events, "end wait ");
-    events[0] = '\0';
+    check_events("end wait ");
   }
   tm_joined_leave(true);
   assert_ptr_equal(tm_joined_take_counts(2, &bytes), nodes_list);
-  assert_string_equal(events, "take 2 0 ");
-  events[0] = '\0';
+  check_events("take 2 0 ");
   ends = true;
   for (int status = 0; status < 3; status++) assert_int_equal(tm_joined_end(status), status);
   tm_joined_take_counts(1, &bytes);
   tm_joined_leave(true);
   tm_joined_leave(false);
-  assert_string_equal(events, "end end end take 1 1 leave 10 leave 0 ");
+  check_events("end end end take 1 1 leave 10 leave 0 ");
 }
 
 int main(void) {

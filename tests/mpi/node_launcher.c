@@ -7,21 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-char events[EVENTS]; /* what was called, in this order */
-
-__attribute__((format(printf, 1, 2))) static void note(const char *format, ...) {
-  size_t length = strlen(events);
-  va_list values;
-  va_start(values, format);
-  vsnprintf(events + length, sizeof events - length, format, values);
-  va_end(values);
-  assert_true(strlen(events) < sizeof events - 1);
-}
-
-void check_events(const char *expected) {
-  assert_string_equal(events, expected);
-  events[0] = '\0';
-}
+#include "stand_in_library.h"
 
 /* ---- PMIx */
 
@@ -162,30 +148,19 @@ void *__wrap_dlopen(const char *name, int flags) {
   return has_library ? events : NULL;
 }
 
-static char dl_error[64];
-
-char *__wrap_dlerror(void);
-char *__wrap_dlerror(void) { return dl_error; }
-
 void *__wrap_dlsym(void *library, const char *name);
 void *__wrap_dlsym(void *library, const char *name) {
-  static const struct {
-    const char *name;
-    void (*function)(void);
-  } all[] = {{"PMIx_Init", (void (*)(void))init},
-             {"PMIx_Finalize", (void (*)(void))finalize},
-             {"PMIx_Get", (void (*)(void))get},
-             {"PMIx_Put", (void (*)(void))put},
-             {"PMIx_Commit", (void (*)(void))commit},
-             {"PMIx_Fence_nb", (void (*)(void))begin_fence},
-             {"PMIx_Error_string", (void (*)(void))text_of}};
+  static const struct stand_in all[] = {{"PMIx_Init", (void (*)(void))init},
+                                        {"PMIx_Finalize", (void (*)(void))finalize},
+                                        {"PMIx_Get", (void (*)(void))get},
+                                        {"PMIx_Put", (void (*)(void))put},
+                                        {"PMIx_Commit", (void (*)(void))commit},
+                                        {"PMIx_Fence_nb", (void (*)(void))begin_fence},
+                                        {"PMIx_Error_string", (void (*)(void))text_of}};
   assert_ptr_equal(library, events);
-  snprintf(dl_error, sizeof dl_error, "no %s", name);
-  if (missing_function != NULL && strcmp(name, missing_function) == 0) return NULL;
-  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-    if (strcmp(all[i].name, name) == 0) return *(void *const *)&all[i].function;
-  fail_msg("%s is not PMIx's", name);
-  return NULL;
+  void *found = find_stand_in(all, sizeof all / sizeof all[0], name, missing_function);
+  if (found == NULL && missing_function == NULL) fail_msg("%s is not PMIx's", name);
+  return found;
 }
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *now);

@@ -16,18 +16,15 @@
 
 #include <cmocka.h>
 
+#include "noted_events.h"
 #include "tmpi/nodes/nodes.h"
 
-enum { NODES = 4, OWN = 1, EVENTS = 1 << 16, WHY = 200, NOW = 100, SECONDS = 60, NEVER = -1 };
+enum { NODES = 4, OWN = 1, WHY = 200, NOW = 100, SECONDS = 60, NEVER = -1 };
 
 extern const struct tm_nodes_module tm_nodes_module;
 
 /** All goes well, from now on. */
 void stage_reset(void);
-/** Checks what was called since the last time. */
-void check_events(const char *expected);
-
-extern char events[EVENTS];          /* what was called, in this order */
 extern const char *missing_function; /* NULL: none */
 extern bool has_library;
 extern pmix_status_t init_status, size_status, commit_status;

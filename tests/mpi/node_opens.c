@@ -20,22 +20,18 @@
 
 #include <cmocka.h>
 
+#include "noted_events.h"
 #include "os/os.h"
+#include "stand_in_library.h"
 #include "tmpi/nodes/ucx.h"
 
 enum { NODES = 3, OWN = 1, WHY = 200, ADDRESS_BYTES = 77, WATCHED_MAX = 16 };
 
-static char events[1024]; /* what was called, in this order */
-static const char *bad;   /* the call that fails, or the function that is missing; NULL: none */
+static const char *bad; /* the call that fails, or the function that is missing; NULL: none */
 
 static ucs_status_t called(const char *call) {
-  strcat(strcat(events, call), " ");
+  note("%s ", call);
   return bad != NULL && strcmp(bad, call) == 0 ? UCS_ERR_NO_DEVICE : UCS_OK;
-}
-
-static void check_events(const char *expected) {
-  assert_string_equal(events, expected);
-  events[0] = '\0';
 }
 
 /* ---- UCX */
@@ -166,7 +162,6 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *time) {
 }
 
 static bool has_library;
-static char dl_error[64];
 
 void *__wrap_dlopen(const char *name, int flags);
 void *__wrap_dlopen(const char *name, int flags) {
@@ -178,33 +173,26 @@ void *__wrap_dlopen(const char *name, int flags) {
   return has_library ? events : NULL;
 }
 
-char *__wrap_dlerror(void);
-char *__wrap_dlerror(void) { return dl_error; }
-
 void *__wrap_dlsym(void *library, const char *name);
 void *__wrap_dlsym(void *library, const char *name) {
-  static const struct {
-    const char *name;
-    void (*function)(void);
-  } all[] = {{"ucp_config_read", (void (*)(void))read_config},
-             {"ucp_config_release", (void (*)(void))release_config},
-             {"ucp_init_version", (void (*)(void))init},
-             {"ucp_worker_create", (void (*)(void))create_worker},
-             {"ucp_worker_get_address", (void (*)(void))get_address},
-             {"ucp_worker_set_am_recv_handler", (void (*)(void))listen_for},
-             {"ucp_worker_progress", (void (*)(void))progress},
-             {"ucp_worker_flush_nbx", (void (*)(void))begin_flush},
-             {"ucp_ep_create", (void (*)(void))create_connection},
-             {"ucp_request_free", (void (*)(void))free_request},
-             {"ucp_request_check_status", (void (*)(void))check_request},
-             {"ucs_status_string", (void (*)(void))text_of}};
+  static const struct stand_in all[] = {
+      {"ucp_config_read", (void (*)(void))read_config},
+      {"ucp_config_release", (void (*)(void))release_config},
+      {"ucp_init_version", (void (*)(void))init},
+      {"ucp_worker_create", (void (*)(void))create_worker},
+      {"ucp_worker_get_address", (void (*)(void))get_address},
+      {"ucp_worker_set_am_recv_handler", (void (*)(void))listen_for},
+      {"ucp_worker_progress", (void (*)(void))progress},
+      {"ucp_worker_flush_nbx", (void (*)(void))begin_flush},
+      {"ucp_ep_create", (void (*)(void))create_connection},
+      {"ucp_request_free", (void (*)(void))free_request},
+      {"ucp_request_check_status", (void (*)(void))check_request},
+      {"ucs_status_string", (void (*)(void))text_of}};
   static void (*const other)(void) = not_called;
   assert_ptr_equal(library, events);
-  snprintf(dl_error, sizeof dl_error, "no %s", name);
-  if (bad != NULL && strcmp(name, bad) == 0) return NULL;
-  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-    if (strcmp(all[i].name, name) == 0) return *(void *const *)&all[i].function;
-  return *(void *const *)&other;
+  void *found = find_stand_in(all, sizeof all / sizeof all[0], name, bad);
+  bool is_missing = bad != NULL && strcmp(name, bad) == 0;
+  return found != NULL || is_missing ? found : *(void *const *)&other;
 }
 
 /* ---- */

@@ -14,22 +14,6 @@
 #include "os/os.h"
 #include "tmpi/rank/rank.h"
 
-char events[EVENTS]; /* what was called, in this order */
-
-void note(const char *format, ...) {
-  size_t length = strlen(events);
-  va_list values;
-  va_start(values, format);
-  vsnprintf(events + length, sizeof events - length, format, values);
-  va_end(values);
-  assert_true(strlen(events) < sizeof events - 1);
-}
-
-void check_events(const char *expected) {
-  assert_string_equal(events, expected);
-  events[0] = '\0';
-}
-
 /* ---- the library */
 
 struct tm_job tm_job = {.first_size = NODES * RANKS_OF_NODE, .local = RANKS_OF_NODE};

@@ -16,13 +16,13 @@
 
 #include <cmocka.h>
 
+#include "noted_events.h"
 #include "tmpi/match/far.h"
 #include "tmpi/nodes/ucx.h"
 
 enum {
   NODES = 3,
   RANKS_OF_NODE = 2,
-  EVENTS = 1 << 16,
   DATA = 64,
   DESCRIPTOR = 42,
   LEASE_NS = 1000000,
@@ -30,11 +30,6 @@ enum {
   LOST_NS = 20000,
   STEPS = 16 /* of UCX, that the thread takes at a time */
 };
-
-extern char events[EVENTS]; /**< what was called, in this order */
-void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/** Checks what was called since the last time. */
-void check_events(const char *expected);
 
 /** The setup of each test: the transport starts. And its teardown: no memory is left. */
 int transport_prepare(void **state);
