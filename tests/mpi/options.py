@@ -208,6 +208,15 @@ class Options(unittest.TestCase):
         version = subprocess.run([TMPIRUN, "--version"], capture_output=True, text=True, check=True).stdout
         self.assertRegex(version, r"^tmpirun \d+\.\d+")
 
+    def test_output_that_cannot_be_written(self):
+        """The reason is that of the flush which failed first: later ones find nothing to write."""
+        for options in [], ["--label"]:
+            with open("/dev/full", "w", encoding="ascii") as full:
+                result = subprocess.run([TMPIRUN, "-n", "8", *options, PROGRAM], stdout=full, stderr=subprocess.PIPE, text=True,
+                                        check=False)
+            self.assertNotEqual(result.returncode, 0, options)
+            self.assertRegex(result.stderr, "tmpirun: output of ranks was lost: No space left on device \\(")
+
     def test_wrong_checks(self):
         result = run("--check=lenient")
         self.assertEqual(result.returncode, 2)

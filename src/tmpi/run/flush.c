@@ -52,6 +52,7 @@ static int flush_free(void) {
 int tm_flush_free(void) {
   int out = fflush(stdout) != 0 ? errno : 0; /* another rank holds them for moments */
   int err = fflush(stderr) != 0 ? errno : 0, others = flush_free();
+  if (out != 0) tm_output_flush_failed(out);
   errno = out != 0 ? out : err != 0 ? err : others;
   return errno == 0 ? 0 : EOF;
 }

@@ -43,6 +43,8 @@ static bool reserve(struct line *line, size_t more) {
 }
 
 static uint32_t refused; /* [atomic] the first errno value of a write; relaxed: for the end */
+static uint32_t
+    failed; /* [atomic] likewise, of a flush of stdout: why it has an error, if it has */
 
 /* @return whether all was written. A reader that has gone ends the job, as without us, unless the
  * program ignores that signal. */
@@ -222,8 +224,15 @@ void tm_output_end_all(void) {
   for (int i = 0; lines != NULL && i < size; i++) tm_output_end(i);
 }
 
+void tm_output_flush_failed(int error) {
+  uint32_t none = 0;
+  mt_cas_relaxed(&failed, &none, (uint32_t)error); /* relaxed: the word is all there is */
+}
+
+/* A program that has cleared the error of stdout knows of it. */
 bool tm_output_is_complete(void) {
-  int at_end = fflush(stdout) != 0 ? errno : ferror(stdout) != 0 ? EIO : 0;
+  int why = (int)mt_load_relaxed(&failed); /* relaxed: as below */
+  int at_end = fflush(stdout) != 0 ? errno : ferror(stdout) == 0 ? 0 : why != 0 ? why : EIO;
   int error = (int)mt_load_relaxed(&refused); /* relaxed: the ranks have ended */
   if (error == 0) error = at_end;
   if (error != 0)

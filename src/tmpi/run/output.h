@@ -46,6 +46,9 @@ void tm_output_follow(int (*own)(int rank, int fd));
 /** As write(2), of a rank, to what it has as stdout or stderr. */
 ssize_t tm_output_write(int fd, const void *text, size_t length);
 
+/** A flush of stdout has failed; the first one counts. error: an errno value. */
+void tm_output_flush_failed(int error);
+
 /** @return whether all that ranks have printed was written; otherwise after a message. */
 bool tm_output_is_complete(void);
 

@@ -13,6 +13,7 @@
  * fflush(NULL) and fcloseall() are here as well. Wide characters are in wide.c. Left out:
  * getc_unlocked() within a program, on stdin, by several ranks at once.
  */
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdio_ext.h>
@@ -70,7 +71,10 @@ static size_t put_bytes(const void *data, size_t size, size_t count, FILE *strea
 
 /* Without a stream: of all that no other rank holds, for as long as it reads, say. */
 static int flush_locked(FILE *stream) {
-  return stream == NULL && tm_process_self() != NULL ? tm_flush_free() : fflush(stream);
+  if (stream == NULL && tm_process_self() != NULL) return tm_flush_free();
+  int result = fflush(stream);
+  if (result != 0 && stream == stdout) tm_output_flush_failed(errno);
+  return result;
 }
 
 static int flush(FILE *stream) {
