@@ -305,7 +305,7 @@ static void predefined(int size) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
-/* ---- a window's own error handler is handled, and no other */
+/* ---- a window's errors go to its own handler, and to no other */
 
 static int handled;
 

@@ -218,6 +218,13 @@ static int end(void **state) {
   return 0;
 }
 
+/* @return false: the call has ended the job. */
+static bool returns(int (*call)(MPI_Comm *result), MPI_Comm *made, int *error) {
+  if (setjmp(job_end) != 0) return false;
+  *error = call(made);
+  return true;
+}
+
 /* Where no memory ends the job, since the others could not be told, nothing is to be given back. */
 static void check_each(int (*call)(MPI_Comm *result)) {
   bool failed = true;
@@ -226,13 +233,13 @@ static void check_each(int (*call)(MPI_Comm *result)) {
     int before = blocks, teams_before = teams;
     uint32_t held = own->refs, others_held = inter->remote->refs;
     allocations_left = at;
-    if (setjmp(job_end) != 0) {
+    int error;
+    if (!returns(call, &made, &error)) {
       blocks = before;
       teams = teams_before;
       own->refs = held;
       continue;
     }
-    int error = call(&made);
     failed = allocations_left < 0;
     assert_int_equal(error, failed ? MPI_ERR_NO_MEM : MPI_SUCCESS);
     assert_true((made == MPI_COMM_NULL) == failed);
