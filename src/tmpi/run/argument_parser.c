@@ -11,6 +11,7 @@
 #include <argp.h>
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -158,7 +159,8 @@ static void prepare(struct parse *parse, const struct tm_process *process, const
     (child++)->argp = &version_argp;
 }
 
-/* What libc finds wrong it returns as EINVAL, if it may not exit. */
+/* What libc finds wrong it returns as EINVAL, if it may not exit: as it does where it is to say
+ * nothing, and then the program gets it. */
 static error_t parse_arguments(const struct argp *argp, int argc, char **argv, unsigned flags,
                                int *end, void *input) {
   const struct tm_process *process = tm_process_self();
@@ -168,7 +170,8 @@ static error_t parse_arguments(const struct argp *argp, int argc, char **argv, u
   prepare(&parse, process, argp, flags);
   error_t error =
       argp_parse(&parse.top, argc, argv, flags | ARGP_NO_HELP | ARGP_NO_EXIT, end, input);
-  if (error == EINVAL && parse.returned != EINVAL) exit(argp_err_exit_status);
+  bool was_said = error == EINVAL && parse.returned != EINVAL && (flags & ARGP_NO_ERRS) == 0;
+  if (was_said) exit(argp_err_exit_status);
   return error;
 }
 
