@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tests of single files of src/tmpi without ranks: the test stands in for all that is around them.
+
+# step_test(NAME FILES file... [WRAPS function...] [BESIDE file...]) makes mpi.NAME of NAME.c. FILES are below src/tmpi. WRAPS:
+# functions of libc that the test has instead. BESIDE: further files of the test.
+function(step_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 of "" "" "FILES;WRAPS;BESIDE")
+  list(TRANSFORM of_FILES PREPEND ${PROJECT_SOURCE_DIR}/src/tmpi/)
+  add_executable(mpi_${name} ${name}.c ${of_BESIDE} ${of_FILES})
+  set_target_properties(mpi_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
+  target_compile_definitions(mpi_${name} PRIVATE _GNU_SOURCE)
+  target_include_directories(mpi_${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include
+                             ${PROJECT_BINARY_DIR}/include ${PROJECT_BINARY_DIR}/include/tmpi)
+  target_link_libraries(mpi_${name} PRIVATE PkgConfig::cmocka)
+  list(TRANSFORM of_WRAPS PREPEND LINKER:--wrap=)
+  target_link_options(mpi_${name} PRIVATE ${of_WRAPS})
+  add_dependencies(mpi_${name} mpi_abi) # it makes headers
+  add_test(NAME mpi.${name} COMMAND mpi_${name})
+  set(step_tests ${step_tests} mpi.${name} PARENT_SCOPE)
+endfunction()
+
+set(counted_blocks malloc calloc aligned_alloc free) # counted_blocks.h
+
+# bindings, attr, check, object
+step_test(fortran_arguments FILES bindings/convert.c WRAPS ${counted_blocks})
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/tmpi/bindings/convert.c PROPERTIES COMPILE_OPTIONS -Wno-missing-prototypes)
+step_test(findings FILES check/finding.c check/summary.c)
+step_test(conflicts FILES check/windows.c object/hash.c WRAPS malloc free) # the table of hashes stays
+
+# coll, comm
+step_test(gangs FILES coll/gang.c coll/worker.c object/hash.c WRAPS ${counted_blocks})
+step_test(inter_memory FILES comm/intercomm.c comm/from_group.c object/comm.c object/group.c WRAPS ${counted_blocks})
+step_test(spawning FILES comm/spawn.c WRAPS gethostname uname ${counted_blocks})
+step_test(spawn_orders FILES comm/spawn_order.c)
+step_test(spawn_turns FILES comm/spawn_nodes.c comm/spawn_order.c WRAPS ${counted_blocks})
+step_test(node_questions FILES comm/registry.c io/shared_pointer.c WRAPS ${counted_blocks})
+if(MLTP_NODES AND NOT MLTP_SANITIZE STREQUAL "thread") # which does not know their stacks
+  foreach(name node_collectives node_exchanges)
+    step_test(${name} FILES coll/nodes.c coll/nodes_each.c coll/nodes_reduce.c coll/message.c object/span.c layout/copy.c
+              WRAPS malloc calloc free)
+  endforeach()
+endif()
+
+# io, loader
+step_test(node_files FILES io/several_nodes.c WRAPS fcntl fstat)
+step_test(network_files FILES io/network.c WRAPS fstatfs statx open close dup3 fstat)
+step_test(libraries FILES loader/cache.c loader/search.c loader/policy.c)
+step_test(fits FILES loader/room.c env/several.c)
+foreach(name images image_symbols)
+  step_test(${name} FILES loader/image.c loader/symbols.c loader/notes.c WRAPS ${counted_blocks} strdup)
+endforeach()
+
+# match, part, rma
+step_test(deferred FILES match/deferred.c)
+step_test(intake_moves FILES match/intake_move.c mailbox/queue.c)
+foreach(name far_messages far_cancels)
+  step_test(${name} FILES match/far.c match/far_cancel.c mailbox/queue.c WRAPS malloc calloc free)
+endforeach()
+step_test(channels FILES part/channel.c part/channel_far.c WRAPS ${counted_blocks})
+step_test(posts FILES rma/post.c)
+foreach(name window_notes window_accesses)
+  step_test(${name} FILES rma/far_origin.c rma/far_target.c rma/far_notes.c rma/far_large.c layout/copy.c WRAPS ${counted_blocks})
+endforeach()
+step_test(window_epochs FILES rma/fence.c rma/flush.c rma/region.c WRAPS ${counted_blocks})
+if(NOT MLTP_SANITIZE STREQUAL "thread") # as above
+  step_test(window_locks FILES rma/lock.c rma/wait.c)
+  step_test(spawn_served FILES comm/spawn_service.c WRAPS free)
+endif()
+
+# report
+step_test(reasons FILES report/cause.c report/cause_arrived.c report/cause_collective.c report/text.c)
+step_test(described FILES report/report.c report/text.c report/gathered.c)
+step_test(peeked FILES report/activity.c report/activity_window.c WRAPS ${counted_blocks})
+step_test(frames FILES report/location.c WRAPS dladdr dl_iterate_phdr)
+
+# run
+step_test(joined FILES run/joined.c BESIDE noted_events.c)
+step_test(hosts FILES run/hosts.c WRAPS gethostname geteuid getaddrinfo freeaddrinfo realloc readlink execv)
+step_test(wraps FILES run/wrapper.c run/prefix.c WRAPS execv readlink calloc)
+step_test(launching FILES run/launch.c WRAPS malloc calloc free pthread_atfork)
+step_test(intervals FILES run/waiting.c run/vps.c run/standstill.c)
+step_test(ends FILES run/rank_end.c WRAPS ${counted_blocks})
+step_test(watch_steps FILES run/watch.c WRAPS _exit sigaction tgkill)
+step_test(watcher FILES run/watch.c run/rank_end.c WRAPS _exit)
+step_test(argp_as_libc FILES run/argument_parser.c WRAPS exit)
+
+# nodes
+step_test(node_notes FILES nodes/rest.c nodes/counts.c)
+step_test(node_links FILES nodes/links.c)
+if(TARGET tmpi_nodes) # there are UCX's headers
+  step_test(node_packets FILES nodes/packets.c)
+  step_test(node_meets FILES nodes/pmix.c WRAPS dlopen dlsym dlerror sem_timedwait clock_gettime usleep
+            BESIDE node_launcher.c noted_events.c)
+  step_test(node_opens FILES nodes/ucx_open.c nodes/wakeups.c WRAPS dlopen dlsym dlerror clock_gettime calloc
+            BESIDE noted_events.c)
+  foreach(name node_messages node_serves)
+    step_test(${name} FILES nodes/ucx.c WRAPS pthread_create pthread_detach poll sched_yield malloc free
+              BESIDE node_transport.c noted_events.c)
+  endforeach()
+  foreach(name node_packets node_meets node_opens node_messages node_serves)
+    target_include_directories(mpi_${name} SYSTEM PRIVATE $<TARGET_PROPERTY:tmpi_nodes,INCLUDE_DIRECTORIES>)
+  endforeach()
+endif()
