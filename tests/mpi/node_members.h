@@ -94,13 +94,12 @@ struct block {
 enum { BEHIND = 64 /* bytes that nobody writes */ };
 static char canary[BEHIND];
 static struct block blocks = {0, &blocks, &blocks};
-static int fails_at; /* how many blocks there are before there is no memory; -1: there is */
+static int fails_at; /* blocks before one for which there is no memory; -1: there is for all */
 
 void *__real_malloc(size_t bytes);
 void *__wrap_malloc(size_t bytes);
 void *__wrap_malloc(size_t bytes) {
-  if (fails_at == 0) return NULL;
-  if (fails_at > 0) fails_at--;
+  if (fails_at >= 0 && fails_at-- == 0) return NULL;
   struct block *block = __real_malloc(sizeof *block + bytes + BEHIND);
   *block = (struct block){bytes, blocks.next, &blocks};
   blocks.next = block->next->prev = block;
@@ -194,12 +193,12 @@ static void drop_packets(void) {
   }
 }
 
-/** Has all do the same with less memory than it needs, from none to enough. A member that gets none
- * must say so. @return how much it needs, in blocks. */
+/** Has all do the same again and again, each time without memory for the next block. The member
+ * that wants it must say so. @return how many blocks there are. */
 static int starve(void (*function)(struct member *member)) {
   struct block *before = blocks.next;
-  for (int enough = 0;; enough++) {
-    fails_at = enough;
+  for (int nth = 0;; nth++) {
+    fails_at = nth;
     run_all(function);
     bool ended = stopped[0] == '\0';
     fails_at = -1;
@@ -210,7 +209,7 @@ static int starve(void (*function)(struct member *member)) {
       members[i].local_comm.phases = 0;
     }
     while (blocks.next != before) __wrap_free(blocks.next->data);
-    if (ended) return enough;
+    if (ended) return nth;
     stopped[strlen("no memory for a ")] = '\0';
     assert_string_equal(stopped, "no memory for a ");
   }

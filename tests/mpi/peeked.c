@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What reports read of ranks that may run (src/tmpi/report/activity*.c), copy by copy: what a rank
- * waits for, which copies are left out because they cannot be right, and who holds a lock. The
- * objects are made here, so there is no rank; an address may be unreadable.
+ * waits for, which copies are left out because they cannot be right, and which ranks hold a lock.
+ * The objects are made here, so there is no rank; an address may be unreadable.
  */
 #include <setjmp.h>
 #include <stdarg.h>

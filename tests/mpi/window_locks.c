@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Locks of windows, step by step (src/tmpi/rma/lock.c, wait.c): who has a lock, who waits for it,
- * and which waiters get it in which order. Each member that waits has a stack of its own. The last
- * member may be on another node, and so may the gate.
+ * Locks of windows, step by step (src/tmpi/rma/lock.c, wait.c): which member has a lock, which ones
+ * wait for it, and in which order they get it. Each member that waits has a stack of its own. The
+ * last member may be on another node, and so may the gate.
  */
 #include <setjmp.h>
 #include <stdarg.h>
