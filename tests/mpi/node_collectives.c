@@ -422,7 +422,7 @@ static void a_member_without_memory_says_so(void **state) {
   odd = 2;
   room_for = 2;
   assert_int_equal(starve(take_part_in_bcast), 1); /* where the member with less room passes on */
-  assert_int_equal(starve(reduce), 7 + 2);         /* sums, and those that the root combines */
+  assert_int_equal(starve(reduce), 7 + 2);         /* sums, and what the root needs */
   assert_int_equal(starve(reduce_part), 7 + 19 + 7 + 8); /* ends, their exchange, sums, halves */
   drop_buffers();
   end();

@@ -82,6 +82,7 @@ static struct packet *packets;                    /* in the order in which they 
 static int sent, largest;                         /* messages of all members; bytes */
 static int arrived[NODES_MAX], rounds[NODES_MAX]; /* members at a node's barrier; times it opened */
 static int probes, most_awaited;
+static int held; /* requests that have been started, and not emptied */
 
 /* ---- memory */
 
@@ -155,7 +156,7 @@ static void run_member(void) {
 /* Has all members do the same, in turns. */
 static void run_all(void (*function)(struct member *member)) {
   body = function;
-  idle = sent = largest = probes = most_awaited = 0;
+  idle = sent = largest = probes = most_awaited = held = 0;
   memset(arrived, 0, sizeof arrived);
   stopped[0] = '\0';
   for (int i = 0; i < count_of_members; i++) {
@@ -182,6 +183,7 @@ static void run(void (*function)(struct member *member)) {
   run_all(function);
   assert_string_equal(stopped, "");
   assert_null(packets);
+  assert_int_equal(held, 0);
 }
 
 /** Forgets messages that nobody receives. */
@@ -248,6 +250,7 @@ void tm_request_borrow_inner(struct tm_request *request, enum tm_kind kind, cons
 }
 
 int tm_request_start(struct tm_request *request) {
+  held++;
   if (request->kind == TM_RECV) return MPI_SUCCESS;
   struct packet **last = &packets;
   size_t bytes = request->count * request->type->size;
@@ -302,12 +305,14 @@ void tm_requests_wait(struct tm_request *const *requests, int count, int wanted,
 int tm_request_perform(struct tm_request *request, const char *call) {
   tm_request_start(request);
   tm_requests_wait(&request, 1, 1, call);
+  held--; /* it is its caller's */
   return MPI_SUCCESS;
 }
 
 void tm_request_empty(struct tm_request *request) {
   assert_true(request->magic == TM_REQUEST_MAGIC && request->done);
   request->magic = 0;
+  held--;
 }
 
 void tm_request_withdraw(struct tm_request *request) {
