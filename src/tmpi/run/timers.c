@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -196,10 +197,17 @@ static int getitimer_rank(__itimer_which_t kind, struct itimerval *value) {
   return 0;
 }
 
-/* @return the time that was left, in microseconds. */
+/* The calls cannot tell the program that there is no timer: it would wait for a signal that never
+ * comes. @return the time that was left, in microseconds. */
 static uint64_t start_alarm(struct timeval first, struct timeval then) {
   struct itimerval new = {then, first}, old = {{0, 0}, {0, 0}};
-  setitimer_rank(ITIMER_REAL, &new, &old);
+  bool ends = first.tv_sec == 0 && first.tv_usec == 0;
+  if (ends && timer_of(tm_rank_number(), ITIMER_REAL) == NULL) return 0;
+  if (setitimer_rank(ITIMER_REAL, &new, &old) != 0)
+    fprintf(stderr,
+            "tmpirun: rank %d: alarm() has no timer, so its signal does not come: %s (allow "
+            "pending signals by ulimit -i)\n",
+            tm_rank_number(), strerror(errno));
   return (uint64_t)old.it_value.tv_sec * MILLION + (uint64_t)old.it_value.tv_usec;
 }
 
