@@ -61,6 +61,12 @@ static inline uint8_t mt_alone_level(struct mt_alone_seen seen) {
   return (uint8_t)(seen.level < MT_TAKEN_MOST ? seen.level + 1 : MT_TAKEN_MOST);
 }
 
+/** @return how long a thread sleeps at most between two tests in a row, ns, after a yield in which
+ * other programs had its CPU: as long as another yield would take, within a bound. */
+static inline uint64_t mt_doze_ns(uint64_t yield_ns) {
+  return yield_ns < MT_TAKEN_REST_NS ? yield_ns : MT_TAKEN_REST_NS;
+}
+
 enum {
   MT_LOCK_GAP_FIRST = 2,  /* pauses from a lock's look to the next one; each gap is twice the one */
   MT_LOCK_GAP_MOST = 16,  /* before, up to this: frequent looks keep the holder from its release */

@@ -59,6 +59,11 @@ void mti_unlock(uint32_t *lock) {
   *lock = 0;
 }
 
+void mltp_await_store(uint32_t *word, uint32_t value) {
+  *word = value;
+  note("ended ");
+}
+
 void mti_resume_on(struct mltp_thread *t, int vp, uint32_t *ticks) {
   assert_true(t == thread && vp == 7 && ticks == &rank.box.home_points);
   assert_int_equal(rank.box.ilock, 1);

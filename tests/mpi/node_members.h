@@ -321,10 +321,11 @@ void tm_request_withdraw(struct tm_request *request) {
   request->done = 1;
 }
 
-bool tm_mailbox_probe(const struct tm_request *probe, bool take, bool wait, const char *call,
+bool tm_mailbox_probe(const struct tm_request *probe, bool take, uint64_t wait_ns, const char *call,
                       struct tm_envelope *found, size_t *bytes, struct tm_message **message) {
   struct packet **at;
-  assert_true(take && wait && probe->type == NULL && found != NULL && call != NULL);
+  assert_true(take && wait_ns == MLTP_NEVER && probe->type == NULL && found != NULL &&
+              call != NULL);
   while (*(at = find_packet(probe)) == NULL) give_way();
   *bytes = (*at)->bytes;
   *message = NULL; /* it stays in the list, where the receive finds it */

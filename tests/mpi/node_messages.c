@@ -416,6 +416,58 @@ static void a_rank_that_tests_in_vain_offers_its_cpu(void **state) {
   assert_null(strstr(events, "yield"));
 }
 
+/* ---- the CPU is taken while it is offered */
+
+enum { TAKEN_NS = 500000, REST_NS = 20000000 };
+
+static uint64_t yield_ns; /* how long a yield lasts */
+
+static void pass_yield(void) { now += yield_ns; }
+
+/* @return how long a rank should doze that has tested until it offers its CPU. */
+static uint64_t offers(bool as_yield) {
+  for (int i = 1; i < 4; i++) assert_int_equal(transport->test(), 0);
+  events[0] = '\0';
+  uint64_t doze_ns = transport->test();
+  check_events(as_yield ? ".yield " : ".");
+  return doze_ns;
+}
+
+static void a_rank_that_keeps_its_cpu_does_not_doze(void **state) {
+  (void)state;
+  brings = 1;
+  transport->test();
+  for (int i = 1; i <= 28; i++) assert_int_equal(transport->test(), 0);
+  at_yield = pass_yield;
+  now = 1000 * (uint64_t)REST_NS;
+  yield_ns = TAKEN_NS - 1; /* others need it for a moment only */
+  for (int i = 0; i < 3; i++) assert_int_equal(offers(true), 0);
+}
+
+static void check_rest(uint64_t lost_ns, int level, uint64_t doze_ns) {
+  yield_ns = lost_ns;
+  assert_int_equal(offers(true), 0); /* it has lost its CPU, and looks first */
+  uint64_t taken_at = now, rest = (uint64_t)REST_NS << level;
+  assert_int_equal(offers(false), doze_ns);
+  now = taken_at + rest - 1;
+  assert_int_equal(offers(false), doze_ns);
+  now = taken_at + rest;
+}
+
+static void a_rank_that_loses_its_cpu_dozes(void **state) {
+  (void)state;
+  check_rest(TAKEN_NS, 1, TAKEN_NS);
+  check_rest(100 * (uint64_t)REST_NS, 2, REST_NS); /* a loss that lasts is one in a row, too */
+  check_rest(REST_NS, 3, REST_NS);
+  for (int level = 4; level <= 6; level++) check_rest(REST_NS - 1, level, REST_NS - 1);
+  check_rest(TAKEN_NS, 6, TAKEN_NS);
+  yield_ns = TAKEN_NS - 1;
+  assert_int_equal(offers(true), 0); /* nobody takes it any longer */
+  assert_int_equal(offers(true), 0);
+  brings = 1;
+  assert_int_equal(transport->test(), 0); /* what it tests for is there */
+}
+
 int main(void) {
 #define PART(part) cmocka_unit_test_setup_teardown(part, transport_prepare, transport_end)
   const struct CMUnitTest tests[] = {
@@ -436,6 +488,8 @@ int main(void) {
       PART(a_poller_leaves_for_a_rank_that_waits),
       PART(pollers_do_not_wait_for_each_other),
       PART(a_rank_that_tests_in_vain_offers_its_cpu),
+      PART(a_rank_that_keeps_its_cpu_does_not_doze),
+      PART(a_rank_that_loses_its_cpu_dozes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,7 +56,12 @@ void tm_far_start(const struct tm_transport *started) { transport = started; }
 
 uint64_t os_now(void) { return now; }
 
-void os_yield(void) { note("yield "); }
+void (*at_yield)(void);
+
+void os_yield(void) {
+  note("yield ");
+  if (at_yield != NULL) at_yield();
+}
 
 void (*asleep)(void); /* called where the thread sleeps for a lease */
 

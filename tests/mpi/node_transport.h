@@ -40,7 +40,7 @@ extern struct tm_peer peers[NODES];
 /* ---- the library */
 
 extern bool quiet; /**< notes nothing of locks */
-extern void (*at_lock)(void), (*at_unlock)(void);
+extern void (*at_lock)(void), (*at_unlock)(void), (*at_yield)(void);
 extern uint64_t now, rest_mark;
 extern void (*asleep)(void);    /**< called where the thread sleeps for a lease */
 extern jmp_buf aborted, served; /**< the end of the job; the thread's */

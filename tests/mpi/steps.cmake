@@ -52,6 +52,7 @@ endforeach()
 
 # match, part, rma
 step_test(deferred FILES match/deferred.c)
+step_test(dozes FILES match/complete.c match/mailbox_probe.c mailbox/queue.c)
 step_test(intake_moves FILES match/intake_move.c mailbox/queue.c)
 foreach(name far_messages far_cancels)
   step_test(${name} FILES match/far.c match/far_cancel.c mailbox/queue.c WRAPS malloc calloc free)

@@ -76,7 +76,7 @@ static struct tm_message *await_message(struct tm_coll *coll, int source, size_t
   tm_request_borrow_inner(&probe, TM_RECV, NULL, 0, tm_type_of(MPI_BYTE), source, coll->tag,
                           coll->comm);
   probe.type = NULL; /* of whatever size the message is */
-  tm_mailbox_probe(&probe, true, true, coll->call, &envelope, bytes, &message);
+  tm_mailbox_probe(&probe, true, MLTP_NEVER, coll->call, &envelope, bytes, &message);
   return message;
 }
 

@@ -72,6 +72,7 @@ struct tm_waiter {
   struct tm_request *const *of; /* [const] what it waits for; NULL elements: nothing. For reports */
   int count;                    /* [const] of them; 0: a probing thread */
   int before;                   /* [const] others of the call, which are complete. For reports */
+  bool dozes;                   /* [const] it has a deadline, and awaits that `missing` is 0 */
 };
 
 enum tm_kind {

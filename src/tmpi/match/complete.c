@@ -25,17 +25,21 @@ bool tm_request_done_by_now(struct tm_request *request) {
 }
 
 bool tm_request_poll(struct tm_request *request) {
-  if (request != NULL && tm_request_done(request)) return true;
-  tm_yield();
-  return request != NULL && tm_request_done(request);
+  if (tm_request_done(request)) return true;
+  tm_requests_poll(&request, 1);
+  return tm_request_done(request);
 }
 
 struct mltp_thread *tm_request_mark_done(struct tm_request *request, bool *freed) {
   struct tm_waiter *waiter = request->waiter;
   *freed = request->freed;
   mt_store_release(&request->done, 1); /* MB-1 release: the results; pairs MB-2 */
-  bool last = waiter != NULL && --waiter->missing == 0;
-  return last ? waiter->thread : NULL;
+  if (waiter == NULL) return NULL;
+  if (mt_unlikely(waiter->dozes)) {
+    tm_waiter_end(waiter);
+    return NULL;
+  }
+  return --waiter->missing == 0 ? waiter->thread : NULL;
 }
 
 void tm_request_complete(struct tm_request *request) {
@@ -100,16 +104,12 @@ static bool spin(const struct wanted *w) {
 
 /* ---- parked */
 
-/* before: others of the call, which are complete. */
-__attribute__((always_inline)) static inline void park_for(struct tm_request *const *requests,
-                                                           int count, int wanted, int before,
-                                                           const char *call) {
-  tm_hurry();
-  struct tm_rank *rank = tm_rank_self();
+/* The requests that are not complete get the waiter. From here on the internal lock is held, and
+ * senders put nothing into the intake. @return the first of them; NULL: enough are complete. */
+__attribute__((always_inline)) static inline const struct tm_request *enter(
+    struct tm_rank *rank, struct tm_waiter *waiter) {
   struct tm_mailbox *box = &rank->box;
-  struct tm_waiter waiter = {mti_self("wait"), NULL, wanted, requests, count, before};
   const struct tm_request *first = NULL;
-  mti_preempt(call);
   tm_intake_shut(rank);
   mti_lock(&box->ilock);
   tm_intake_drain(rank);
@@ -119,24 +119,42 @@ __attribute__((always_inline)) static inline void park_for(struct tm_request *co
     mti_lock(&box->ilock);
   }
   int missing = 0;
-  for (int i = 0; i < count; i++) {
-    if (requests[i] == NULL) continue;
-    if (requests[i]->done) {
-      waiter.missing--;
+  for (int i = 0; i < waiter->count; i++) {
+    if (waiter->of[i] == NULL) continue;
+    if (waiter->of[i]->done) {
+      waiter->missing--;
       continue;
     }
-    requests[i]->waiter = &waiter;
-    if (missing++ == 0) first = requests[i];
+    /* a thread that dozes leaves a request to one that waits for it */
+    if (mt_likely(!waiter->dozes) || waiter->of[i]->waiter == NULL) waiter->of[i]->waiter = waiter;
+    if (missing++ == 0) first = waiter->of[i];
   }
-  if (waiter.missing > missing) waiter.missing = missing;
-  if (waiter.missing > 0) {
-    tm_mailbox_park(rank, &box->ilock, first, call);
-    mti_lock(&box->ilock);
-  }
-  for (int i = 0; i < count; i++)
-    if (requests[i] != NULL) requests[i]->waiter = NULL;
-  mti_unlock(&box->ilock);
+  if (waiter->missing > missing) waiter->missing = missing;
+  return waiter->missing > 0 ? first : NULL;
+}
+
+__attribute__((always_inline)) static inline void leave(struct tm_rank *rank,
+                                                        const struct tm_waiter *waiter) {
+  for (int i = 0; i < waiter->count; i++)
+    if (waiter->of[i] != NULL && waiter->of[i]->waiter == waiter) waiter->of[i]->waiter = NULL;
+  mti_unlock(&rank->box.ilock);
   tm_intake_open(rank);
+}
+
+/* before: others of the call, which are complete. */
+__attribute__((always_inline)) static inline void park_for(struct tm_request *const *requests,
+                                                           int count, int wanted, int before,
+                                                           const char *call) {
+  tm_hurry();
+  struct tm_rank *rank = tm_rank_self();
+  struct tm_waiter waiter = {mti_self("wait"), NULL, wanted, requests, count, before, false};
+  mti_preempt(call);
+  const struct tm_request *first = enter(rank, &waiter);
+  if (first != NULL) {
+    tm_mailbox_park(rank, &rank->box.ilock, first, call);
+    mti_lock(&rank->box.ilock);
+  }
+  leave(rank, &waiter);
 }
 
 void tm_requests_wait(struct tm_request *const *requests, int count, int wanted, const char *call) {
@@ -152,4 +170,24 @@ void tm_requests_wait_all(struct tm_request *const *requests, int count, struct 
   if (enough_done(&w) || spin(&w)) return;
   int left = count - taker->taken;
   park_for(requests + taker->taken, left, left, taker->taken, call);
+}
+
+/* ---- tested */
+
+/* Until one of them is complete. */
+static void doze_for(struct tm_request *const *requests, int count, uint64_t ns) {
+  struct tm_rank *rank = tm_rank_self();
+  struct tm_waiter waiter = {NULL, NULL, 1, requests, count, 0, true};
+  tm_hurry();
+  if (enter(rank, &waiter) != NULL) {
+    mti_unlock(&rank->box.ilock);
+    tm_doze(rank, &waiter, ns);
+    mti_lock(&rank->box.ilock);
+  }
+  leave(rank, &waiter);
+}
+
+void tm_requests_poll(struct tm_request *const *requests, int count) {
+  uint64_t doze_ns = tm_yield();
+  if (doze_ns != 0) doze_for(requests, count, doze_ns);
 }

@@ -32,6 +32,19 @@ static void await_arrival(struct tm_mailbox *box, const struct tm_request *probe
   mti_lock(&box->ilock);
 }
 
+/* The same for a program that probes again and again, for some time. */
+static void doze(struct tm_rank *rank, uint64_t ns) {
+  struct tm_mailbox *box = &rank->box;
+  struct tm_waiter waiter = {.next = box->probers, .missing = 1, .dozes = true};
+  box->probers = &waiter;
+  mti_unlock(&box->ilock);
+  tm_doze(rank, &waiter, ns);
+  mti_lock(&box->ilock);
+  struct tm_waiter **link = &box->probers;
+  while (*link != NULL && *link != &waiter) link = &(*link)->next;
+  if (*link != NULL) *link = waiter.next;
+}
+
 /* Moves the contents of the inline slot into a message, for a later receiver. The internal lock is
  * held. */
 static struct tm_message *keep_fast(struct tm_mailbox *box) {
@@ -41,11 +54,12 @@ static struct tm_message *keep_fast(struct tm_mailbox *box) {
   return m;
 }
 
-bool tm_mailbox_probe(const struct tm_request *probe, bool take, bool wait, const char *call,
+bool tm_mailbox_probe(const struct tm_request *probe, bool take, uint64_t wait_ns, const char *call,
                       struct tm_envelope *found, size_t *bytes, struct tm_message **message) {
   struct tm_mailbox *box = &probe->owner->box;
+  const bool shuts = wait_ns != 0;
   mti_preempt(call);
-  if (wait) {
+  if (shuts) {
     tm_hurry();
     tm_intake_shut(probe->owner);
   }
@@ -56,14 +70,19 @@ bool tm_mailbox_probe(const struct tm_request *probe, bool take, bool wait, cons
   while (!(fast = tm_inline_slot_has(box, &probe->entry.envelope)) &&
          (m = tm_message_of(tm_queue_find_message(&box->arrived, &probe->entry.envelope))) ==
              NULL &&
-         wait) {
+         wait_ns != 0) {
     if (tm_has_deferred(probe->owner)) {
       mti_unlock(&box->ilock);
       tm_deferred_release(probe->owner);
       mti_lock(&box->ilock);
       continue;
     }
-    await_arrival(box, probe, call);
+    if (wait_ns == MLTP_NEVER) {
+      await_arrival(box, probe, call);
+    } else {
+      doze(probe->owner, wait_ns);
+      wait_ns = 0;
+    }
   }
   if (fast || m != NULL) {
     *found = fast ? box->inline_slot.envelope : *tm_message_envelope(m);
@@ -75,7 +94,7 @@ bool tm_mailbox_probe(const struct tm_request *probe, bool take, bool wait, cons
     if (take) *message = m;
   }
   mti_unlock(&box->ilock);
-  if (wait) tm_intake_open(probe->owner);
+  if (shuts) tm_intake_open(probe->owner);
   return fast || m != NULL;
 }
 

@@ -45,9 +45,13 @@ static inline bool tm_request_done(struct tm_request *request) {
   return tm_request_was_done(request) || tm_request_done_by_now(request);
 }
 
-/** The same for a program that looks again and again: lets others run if it is not. NULL: just
- * lets others run. */
+/** The same for a program that looks again and again: lets others run if it is not. */
 bool tm_request_poll(struct tm_request *request);
+
+/** Lets others run, for a program that looks again and again whether one of the requests is
+ * complete; NULL entries count for nothing. Where other programs want the CPU, it waits until one
+ * is, or for some time. */
+void tm_requests_poll(struct tm_request *const *requests, int count);
 
 /** Completes a request whose results are set; frees it if nobody is to wait for it. */
 void tm_request_complete(struct tm_request *request);
@@ -71,9 +75,10 @@ void tm_requests_wait_all(struct tm_request *const *requests, int count, struct 
                           const char *call);
 
 /** Looks for a message that has arrived and that a receive, which is not started, would get. take:
- * removes it from the list, for tm_recv_start(). wait: until there is one. @return false: none; or
- * its envelope, size and (take) the message. */
-bool tm_mailbox_probe(const struct tm_request *probe, bool take, bool wait, const char *call,
+ * removes it from the list, for tm_recv_start(). wait_ns: if there is none, waits for the next
+ * message, for this time at most, and looks again; 0: does not wait; MLTP_NEVER: waits until there
+ * is one. @return false: none; or its envelope, size and (take) the message. */
+bool tm_mailbox_probe(const struct tm_request *probe, bool take, uint64_t wait_ns, const char *call,
                       struct tm_envelope *found, size_t *bytes, struct tm_message **message);
 
 /** Withdraws a receive no message has come for, or a send nobody has received: also one that is

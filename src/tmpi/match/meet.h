@@ -20,7 +20,7 @@ static inline void tm_leave(struct tm_mailbox *box, struct tm_message *m) {
   while (box->probers != NULL) {
     struct tm_waiter *prober = box->probers;
     box->probers = prober->next;
-    mt_store_relaxed(&prober->missing, 0);
+    tm_waiter_end(prober);
     if (prober->thread != NULL) tm_resume(box, prober->thread);
     /* it cannot be gone: it takes the internal lock first */
   }

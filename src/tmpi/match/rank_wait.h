@@ -100,13 +100,30 @@ static inline void tm_mailbox_park(struct tm_rank *rank, uint32_t *ilock, const 
   if (noted) mt_store_relaxed(&rank->call, NULL);
 }
 
-/** Lets others run, from a call that does not wait. */
-static inline void tm_yield(void) {
+/** Lets others run, from a call that does not wait. @return how long a program that calls again and
+ * again should doze, ns: it takes the CPU from others; 0: not at all. */
+static inline uint64_t tm_yield(void) {
   struct tm_rank *rank = tm_rank_self();
   if (tm_has_deferred(rank)) tm_deferred_release(rank);
   bool lent = tm_user_code_lend(rank);
-  if (mt_unlikely(tm_far() != NULL)) tm_far()->test();
+  uint64_t doze_ns = mt_unlikely(tm_far() != NULL) ? tm_far()->test() : 0;
   mltp_yield();
+  if (lent) tm_user_code_take(rank);
+  return doze_ns;
+}
+
+/** What a waiter waits for is there. The internal lock is held. */
+static inline void tm_waiter_end(struct tm_waiter *waiter) {
+  if (mt_unlikely(waiter->dozes))
+    mltp_await_store((uint32_t *)&waiter->missing, 0);
+  else
+    mt_store_relaxed(&waiter->missing, 0);
+}
+
+/** Parks the caller until its waiter, which dozes, is ended, or for some time. No lock is held. */
+static inline void tm_doze(struct tm_rank *rank, const struct tm_waiter *waiter, uint64_t ns) {
+  bool lent = tm_user_code_lend(rank);
+  mltp_await_timed((const uint32_t *)&waiter->missing, 0, NULL, mltp_now() + ns);
   if (lent) tm_user_code_take(rank);
 }
 

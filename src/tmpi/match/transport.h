@@ -32,8 +32,8 @@ struct tm_transport {
    * @return whether something has come. */
   bool (*poll)(int looks);
   /** The same for a rank that tests, and would test again at once: offers the CPU to others now and
-   * then while nothing comes. */
-  void (*test)(void);
+   * then while nothing comes. @return how long it should doze, ns: others want the CPU; 0: not. */
+  uint64_t (*test)(void);
   /** A VP that polled goes to sleep. */
   void (*rest)(void);
   /** Sends what is held for more. A rank is going to park. */

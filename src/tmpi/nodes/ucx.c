@@ -37,6 +37,7 @@
 #include "base/atomic.h"
 #include "core/internal/process.h"
 #include "os/os.h"
+#include "policy/wait.h"
 #include "tmpi/match/far.h"
 #include "tmpi/nodes/ucx.h"
 #include "tmpi/rank/rank.h"
@@ -343,6 +344,12 @@ static struct {
   uint32_t paid;   /* [owner] times in a row that did */
 } polling = {.needed = 1};
 
+static struct {
+  uint64_t taken_at;    /* [atomic] when a rank that tests lost its CPU last */
+  uint64_t doze_ns;     /* [atomic] how long such ranks doze then */
+  uint32_t taken_level; /* [atomic] times in a row that one did */
+} offers;               /* relaxed: hints to ranks that test */
+
 /* @return whether there was anything to do. The lock is held. */
 static bool progress(int steps) {
   bool any = false, more = true;
@@ -388,14 +395,31 @@ static bool poll_ucx(int looks) {
   return any;
 }
 
+/* @return how long the rank should doze, ns. */
+static uint64_t offer_cpu(void) {
+  uint64_t before = os_now(); /* relaxed, all: see `offers` */
+  const struct mt_alone_seen seen = {.level = mt_load_relaxed(&offers.taken_level),
+                                     .since_ns = before - mt_load_relaxed(&offers.taken_at)};
+  if (mt_alone_rests(seen)) return mt_load_relaxed(&offers.doze_ns);
+  os_yield();
+  uint64_t after = os_now();
+  if (after - before < MT_TAKEN_NS) return 0;
+  mt_store_relaxed(&offers.doze_ns, mt_doze_ns(after - before));
+  mt_store_relaxed(&offers.taken_level, mt_alone_level(seen));
+  mt_store_relaxed(&offers.taken_at, after);
+  return 0; /* what it tests for may be there by now */
+}
+
 /* A rank that tests in a loop keeps its CPU. What it tests for may be brought by another process of
  * this machine, or by a thread of this one that has lost its CPU in UCX, and the kernel would let
- * both wait for a time slice. */
-static void test_ucx(void) {
+ * both wait for a time slice. So it yields. A yield gives the rest of the rank's own time slice
+ * away, and lasts as long as others compute. A rank that has lost its CPU so dozes instead for some
+ * time: a thread that sleeps keeps its share of the CPU, and the kernel runs it when it wakes. */
+static uint64_t test_ucx(void) {
   mt_store_relaxed(&polls, mt_load_relaxed(&polls) + 1); /* relaxed: as in poll_ucx() */
   uint32_t count = try_progress(1) ? 0 : mt_load_relaxed(&fruitless) + 1; /* relaxed: a hint */
   mt_store_relaxed(&fruitless, count);                                    /* relaxed: a hint */
-  if (count >= OFFER_TESTS && count % TESTS_PER_OFFER == 0) os_yield();
+  return count >= OFFER_TESTS && count % TESTS_PER_OFFER == 0 ? offer_cpu() : 0;
 }
 
 /* Relaxed, here and below: if the thread misses this, it looks after one lease. */

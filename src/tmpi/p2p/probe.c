@@ -26,10 +26,11 @@ static int probe(const char *call, int source, int tag, MPI_Comm handle, bool wa
     if (message != NULL) *message = MPI_MESSAGE_NO_PROC;
     return MPI_SUCCESS;
   }
-  *flag = tm_mailbox_probe(&request, message != NULL, wait, call, &found, &bytes, &taken);
+  *flag = tm_mailbox_probe(&request, message != NULL, wait ? MLTP_NEVER : 0, call, &found, &bytes,
+                           &taken);
   if (!*flag) { /* its sender may be waiting for this VP */
-    tm_yield();
-    *flag = tm_mailbox_probe(&request, message != NULL, false, call, &found, &bytes, &taken);
+    uint64_t doze_ns = tm_yield();
+    *flag = tm_mailbox_probe(&request, message != NULL, doze_ns, call, &found, &bytes, &taken);
   }
   if (!*flag) return MPI_SUCCESS;
   tm_status_bytes(status, found.source, found.tag, bytes);

@@ -61,7 +61,7 @@ int PMPI_Request_get_status_any(int count, const MPI_Request handles[], int *ind
   if (*flag)
     fill(first >= 0 ? set.of[first] : NULL, status);
   else
-    tm_request_poll(NULL);
+    tm_requests_poll(set.of, count);
   tm_set_drop(&set);
   return MPI_SUCCESS;
 }
@@ -73,7 +73,7 @@ int PMPI_Request_get_status_some(int count, const MPI_Request handles[], int *do
   int error = tm_set_get("MPI_Request_get_status_some", count, handles, &set);
   if (error != MPI_SUCCESS) return error;
   int first = tm_set_first_done(&set);
-  if (first == -1) tm_request_poll(NULL);
+  if (first == -1) tm_requests_poll(set.of, count);
   *done = first == MPI_UNDEFINED ? MPI_UNDEFINED : 0;
   for (int i = 0; i < count; i++) {
     if (set.of[i] == NULL || !tm_request_done(set.of[i])) continue;

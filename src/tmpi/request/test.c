@@ -42,8 +42,8 @@ int PMPI_Testany(int count, MPI_Request handles[], int *index, int *flag, MPI_St
   *flag = first != -1;
   *index = first >= 0 ? first : MPI_UNDEFINED;
   if (*flag) return tm_set_finish_any("MPI_Testany", &set, *index, handles, status);
+  tm_requests_poll(set.of, count);
   tm_set_drop(&set);
-  tm_request_poll(NULL);
   return MPI_SUCCESS;
 }
 
@@ -53,6 +53,6 @@ int PMPI_Testsome(int count, MPI_Request handles[], int *done, int indices[],
   struct tm_request_set set;
   int error = tm_set_get("MPI_Testsome", count, handles, &set);
   if (error != MPI_SUCCESS) return error;
-  if (tm_set_first_done(&set) == -1) tm_request_poll(NULL);
+  if (tm_set_first_done(&set) == -1) tm_requests_poll(set.of, count);
   return tm_set_finish_some("MPI_Testsome", &set, handles, done, indices, statuses);
 }
