@@ -43,8 +43,7 @@ static bool reserve(struct line *line, size_t more) {
 }
 
 static uint32_t refused; /* [atomic] the first errno value of a write; relaxed: for the end */
-static uint32_t
-    failed; /* [atomic] likewise, of a flush of stdout: why it has an error, if it has */
+static uint32_t failed;  /* [atomic] likewise, of a flush of stdout */
 
 /* @return whether all was written. A reader that has gone ends the job, as without us, unless the
  * program ignores that signal. */
