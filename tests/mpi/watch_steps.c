@@ -29,7 +29,7 @@ static uint64_t now;
 static jmp_buf out;
 static struct tm_process failed;
 
-/* ---- what happens at the waits of the watcher, and of who is interrupted */
+/* ---- what happens at the waits of the watcher, and of an interrupted thread */
 
 typedef int event(uint64_t until);
 
