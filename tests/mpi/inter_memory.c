@@ -225,7 +225,8 @@ static bool returns(int (*call)(MPI_Comm *result), MPI_Comm *made, int *error) {
   return true;
 }
 
-/* Where no memory ends the job, since the others could not be told, nothing is to be given back. */
+/* Where no memory ends the job, since the others could not learn of it, nothing has to be given
+ * back. */
 static void check_each(int (*call)(MPI_Comm *result)) {
   bool failed = true;
   for (int at = 0; failed && at < MOST; at++) {

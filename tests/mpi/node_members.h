@@ -153,23 +153,24 @@ static void run_member(void) {
   idle = 0;
 }
 
+static void start_member(struct member *member) {
+  member->ended = false;
+  member->sent = 0;
+  member->coll = tm_coll_begin(&member->comm, "MPI_X");
+  getcontext(&member->context);
+  member->context.uc_stack.ss_sp = stacks[member - members];
+  member->context.uc_stack.ss_size = sizeof stacks[0];
+  member->context.uc_link = &outside;
+  makecontext(&member->context, run_member, 0);
+}
+
 /* Has all members do the same, in turns. */
 static void run_all(void (*function)(struct member *member)) {
   body = function;
   idle = sent = largest = probes = most_awaited = held = 0;
   memset(arrived, 0, sizeof arrived);
   stopped[0] = '\0';
-  for (int i = 0; i < count_of_members; i++) {
-    struct member *member = &members[i];
-    member->ended = false;
-    member->sent = 0;
-    member->coll = tm_coll_begin(&member->comm, "MPI_X");
-    getcontext(&member->context);
-    member->context.uc_stack.ss_sp = stacks[i];
-    member->context.uc_stack.ss_size = sizeof stacks[i];
-    member->context.uc_link = &outside;
-    makecontext(&member->context, run_member, 0);
-  }
+  for (int i = 0; i < count_of_members; i++) start_member(&members[i]);
   for (int ended = 0; ended < count_of_members && stopped[0] == '\0';) {
     running = (running + direction + count_of_members) % count_of_members;
     if (me()->ended) continue;
@@ -281,10 +282,13 @@ static struct packet **find_packet(const struct tm_request *request) {
 
 /* Of a receive that has been started. */
 static void await(struct tm_request *request) {
-  struct packet **at, *packet;
-  while (request->done == 0 && *(at = find_packet(request)) == NULL) give_way();
+  struct packet **at = find_packet(request);
+  while (request->done == 0 && *at == NULL) {
+    give_way();
+    at = find_packet(request);
+  }
   if (request->done != 0) return;
-  packet = *at;
+  struct packet *packet = *at;
   *at = packet->next;
   size_t room = request->count * request->type->size;
   request->bytes = packet->bytes < room ? packet->bytes : room;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who ends a failed job, and when (src/tmpi/run/watch.c, rank_end.c). Most often the watcher does.
+ * The end of a failed job (src/tmpi/run/watch.c, rank_end.c). Most often the watcher ends it.
  * While it makes VPs it may wait for a lock of pthread_create(), which the code that a handler has
  * interrupted holds: then the thread that waits for the end ends the job. Each job is a child of
  * the test, since it ends its process. The clock moves only when a sleeper sleeps.
