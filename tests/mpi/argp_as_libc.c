@@ -20,7 +20,7 @@
 
 #include <cmocka.h>
 
-#include "tmpi/run/override.h"
+#include "override_rows.h"
 #include "tmpi/run/process.h"
 
 enum { TEXT = 1 << 14, RETURNS = 200 /* and no exit() */, WORDS = 6, LIBC = 0, OURS = 1 };
@@ -61,12 +61,7 @@ static struct functions {
   void (*failure)(const struct argp_state *, int, int, const char *, ...);
 } of; /* whose turn it is */
 
-static tm_any *ours(const char *name) {
-  const struct tm_override *row = tm_override_arguments;
-  while (row->name != NULL && strcmp(row->name, name) != 0) row++;
-  assert_non_null(row->name);
-  return row->function;
-}
+static tm_any *ours(const char *name) { return override_row(tm_override_arguments, name); }
 
 static void choose(int whose) {
   of = (struct functions){argp_parse, argp_state_help, argp_usage, argp_error, argp_failure};

@@ -26,9 +26,9 @@
 #include "core/internal/process.h"
 #include "internal_locks.h"
 #include "os/os.h"
+#include "override_rows.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/report/report.h"
-#include "tmpi/run/override.h"
 #include "tmpi/run/process.h"
 #include "tmpi/run/signals.h"
 
@@ -69,12 +69,7 @@ int mltp_sleep(uint64_t ns) {
 
 void mltp_yield(void) { yields++; }
 
-static tm_any *function(const char *name) {
-  const struct tm_override *row = tm_override_waiting;
-  while (row->name != NULL && strcmp(row->name, name) != 0) row++;
-  assert_non_null(row->name);
-  return row->function;
-}
+static tm_any *function(const char *name) { return override_row(tm_override_waiting, name); }
 
 static int sleep_time(const char *name, long seconds, long ns, struct timespec *left) {
   struct timespec time = {seconds, ns};
