@@ -2,6 +2,7 @@
 /* Prints in all ways there are: what output.py looks at. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <stdarg.h>
 #include <stdio_ext.h>
@@ -145,17 +146,26 @@ static void print_copies(int rank) {
   CHECK(waitpid(child, &status, 0) == child && status == 0);
 }
 
+/* In a file that the rank leaves open: fflush(NULL) writes the first part, its end the second. */
+static void store(int rank) {
+  char name[24], text[24], found[24] = "";
+  snprintf(name, sizeof name, "stored.%d", rank);
+  snprintf(text, sizeof text, "flushed by %d", rank);
+  FILE *file = fopen(name, "w");
+  CHECK(file != NULL && fputs(text, file) >= 0 && fflush(NULL) == 0);
+  int fd = open(name, O_RDONLY);
+  CHECK(fd >= 0 && read(fd, found, sizeof found - 1) > 0 && strcmp(found, text) == 0);
+  CHECK(close(fd) == 0 && fputs(", and left", file) >= 0);
+}
+
 int main(int argc, char **argv) {
   char text[64];
   int size, rank = check_start(&argc, &argv, &size);
   const struct {
     const char *name;
     void (*print)(int rank);
-  } others[] = {{"unlocked", print_unlocked},
-                {"wide", print_wide},
-                {"words", print_words},
-                {"copies", print_copies},
-                {"read", copy_input}};
+  } others[] = {{"unlocked", print_unlocked}, {"wide", print_wide}, {"words", print_words},
+                {"copies", print_copies},     {"stored", store},    {"read", copy_input}};
   for (size_t i = 0; argc > 1 && i < sizeof others / sizeof others[0]; i++) {
     if (strcmp(argv[1], others[i].name) != 0) continue;
     others[i].print(rank);

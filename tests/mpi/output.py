@@ -137,6 +137,13 @@ class Output(unittest.TestCase):
                 self.assertEqual(pathlib.Path(folder, f"out.{rank}").read_text(encoding="ascii"),
                                  f"copy {rank}\ncopy {rank}\ncommand {rank}\nchild {rank}\n")
 
+    def test_files_that_ranks_leave_open(self):
+        for ranks in 1, 4:
+            with tempfile.TemporaryDirectory() as folder:
+                subprocess.run([TMPIRUN, "-n", str(ranks), PROGRAM, "stored"], cwd=folder, check=True)
+                for rank in range(ranks):
+                    self.assertEqual(pathlib.Path(folder, f"stored.{rank}").read_text(encoding="ascii"), f"flushed by {rank}, and left")
+
     def test_input_without_locks(self):
         self.assertEqual(run(how="read", given="xyzline\nthe\nrest").stdout, "x|y|z|line\n|the\nrest")
 

@@ -4,14 +4,15 @@
  * reads what it writes. fflush(NULL) waits for such a stream, and holds the list of all streams
  * meanwhile, so that no rank can open or close one.
  *
- * A rank flushes what no other thread holds: streams that another holds are that one's, or are
- * flushed when the job ends. When the process is ended early, a kernel thread flushes all, and the
- * end does not wait for it for longer than WAIT.
+ * A rank flushes its own streams that no other thread holds; the others are flushed when the job
+ * ends. Another rank may be writing to a stream of its own without a lock. When the process is
+ * ended early, a kernel thread flushes all, and the end does not wait for it for longer than WAIT.
  *
  * A handler that ends the job may have interrupted libc where it holds a lock that
  * pthread_create() takes, and that code continues no more. So that kernel thread is made before the
  * first handler is installed, and sleeps.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@
 #include "core/internal/process.h"
 #include "os/os.h"
 #include "tmpi/run/output.h"
+#include "tmpi/run/owners.h"
 #include "tmpi/run/process.h"
 
 enum { STACK_SIZE = 1 << 18, WAIT_NS = 500000000 };
@@ -30,19 +32,33 @@ enum flusher { ABSENT, SLEEPS, WORKS };
 static uint32_t flusher; /* [atomic] futex: enum flusher */
 static uint32_t flushed; /* [atomic] futex: how often all was written */
 
-/* Of glibc: the list of all streams, linked by _chain, and its lock, which its owner may take
- * again. */
-extern FILE *_IO_list_all;
+/* Of glibc: the lock of the list of all streams, which its owner may take again. */
 void _IO_list_lock(void);
 void _IO_list_unlock(void);
+
+/* @return the list, linked by _chain. A program that names this variable of glibc's gets a copy of
+ * it from the linker, and the copy stays as it was at the start. */
+static FILE *const *all_streams(void) {
+  static FILE *const *list;                    /* [atomic] */
+  FILE *const *found = mt_load_relaxed(&list); /* relaxed: the address alone */
+  if (found == NULL) found = dlsym(RTLD_DEFAULT, "_IO_list_all");
+  mt_store_relaxed(&list, found); /* relaxed: each caller finds the same */
+  return found;
+}
+
+/* @return whether the calling rank prints on it, as far as that is known. */
+static bool is_to_flush(FILE *stream) {
+  return __fpending(stream) != 0 && tm_owner_other(fileno_unlocked(stream)) == TM_OWNER_NONE;
+}
 
 /* @return the first errno value; 0. */
 static int flush_free(void) {
   int error = 0;
+  FILE *const *list = all_streams();
   _IO_list_lock();
-  for (FILE *stream = _IO_list_all; stream != NULL; stream = stream->_chain) {
+  for (FILE *stream = list != NULL ? *list : NULL; stream != NULL; stream = stream->_chain) {
     if (ftrylockfile(stream) != 0) continue;
-    if (__fpending(stream) != 0 && fflush_unlocked(stream) != 0 && error == 0) error = errno;
+    if (is_to_flush(stream) && fflush_unlocked(stream) != 0 && error == 0) error = errno;
     funlockfile(stream);
   }
   _IO_list_unlock();
