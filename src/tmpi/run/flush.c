@@ -119,7 +119,9 @@ void tm_flush_all(void) {
     while (mt_load_acquire(&flushed) == before && /* FL-2 acquire: the same; pairs FL-1 */
            os_futex_wait(&flushed, before, deadline) == 0)
       continue;
-  else if (ftrylockfile(stdout) == 0)
+  else if (ftrylockfile(stdout) == 0) {
     fflush_unlocked(stdout);
+    funlockfile(stdout); /* the program may continue after abort() */
+  }
   tm_output_end_all();
 }
