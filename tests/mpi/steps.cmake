@@ -85,6 +85,7 @@ step_test(watch_steps FILES run/watch.c WRAPS _exit sigaction tgkill)
 step_test(watcher FILES run/watch.c run/rank_end.c WRAPS _exit)
 step_test(kernel_waits FILES run/blocking.c run/interrupted_calls.c WRAPS sem_trywait sem_wait sem_clockwait flock syscall)
 step_test(flushes FILES run/flush.c)
+step_test(more_ranks FILES run/spawn.c WRAPS access realpath strdup ${counted_blocks})
 step_test(audits FILES run/audited.c WRAPS dlopen dlinfo dlclose access asprintf free)
 step_test(argp_as_libc FILES run/argument_parser.c WRAPS exit)
 

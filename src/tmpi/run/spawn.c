@@ -220,7 +220,7 @@ static bool create_ranks(const struct tm_command *command, int first, struct gat
   struct started started;
   int count = 0, made = 0;
   find_started(&started, command);
-  char **words = words_of(command, &started, &count);
+  char **words = started.is_own ? words_of(command, &started, &count) : NULL; /* no memory */
   if (words != NULL)
     while (made < command->ranks && (!tm_rank_is_here(first + made) ||
                                      create(first + made, command->folder, words, count, gate)))
