@@ -79,6 +79,16 @@ static void moved_ones_leave(int rank) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* A mapping that shrinks where it is leaves its end to others. */
+static void shrunk_ones_leave_their_end(int rank) {
+  char *at = fixed + (size_t)1500 * PAGES * PAGE;
+  if (rank == 0)
+    CHECK(map_at(at, 3) == at && mremap(at, (size_t)3 * PAGE, PAGE, MREMAP_MAYMOVE) == at);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(rank != 1 || (is_refused(at, 2) && map_at(at + PAGE, 2) == at + PAGE));
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /* A mapping is not moved onto another rank's. Its new place is its rank's, and so is its old one if
  * it stays. */
 static void moves_onto_others_fail(int rank) {
@@ -222,6 +232,7 @@ int main(int argc, char **argv) {
   holes_are_free(rank);
   for (int i = 0; i < 100; i++) own_reservations_work();
   moved_ones_leave(rank);
+  shrunk_ones_leave_their_end(rank);
   moves_onto_others_fail(rank);
   parts_of_pages_are_pages(rank);
   stacks_are_used_again(rank, size);

@@ -224,6 +224,10 @@ struct move {
 static void note_move(const struct move *move, const void *result) {
   struct range old = range_of(move->from, move->old_bytes, 0);
   struct range moved = range_of(result, move->bytes, tm_rank_number());
+  if (moved.start == old.start) { /* it stays: what it has lost is free, what it has got is new */
+    cut(old.end < moved.end ? old.end : moved.end, old.end < moved.end ? moved.end : old.end);
+    return;
+  }
   if ((move->flags & MREMAP_DONTUNMAP) == 0) cut(old.start, old.end);
   if ((move->flags & MREMAP_FIXED) != 0)
     add(moved);
@@ -242,7 +246,7 @@ static void *move_range(const struct move *move, int *other, int *error) {
   if (*other >= 0 || (fixed && !noted)) return MAP_FAILED;
   void *result = mremap(move->from, move->old_bytes, move->bytes, move->flags, move->to);
   *error = errno;
-  if (result != MAP_FAILED && result != move->from && noted) note_move(move, result);
+  if (result != MAP_FAILED && noted) note_move(move, result);
   return result;
 }
 
