@@ -6,9 +6,11 @@
 #ifndef TESTS_MPI_CAPTURED_H
 #define TESTS_MPI_CAPTURED_H
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 struct captured {
@@ -33,6 +35,25 @@ static inline void captured_end(const struct captured *captured, char *text, siz
   text[length] = '\0';
   close(captured->file);
   close(captured->stderr_before);
+}
+
+/** Calls a function in a child of fork(), where all static variables are as before, and writes what
+ * it prints on stderr to `text`. @return whether the function has returned. */
+static inline bool captured_in_child(void (*acts)(const void *), const void *argument, char *text,
+                                     size_t room) {
+  enum { RETURNED = 77 };
+  int status = 0;
+  struct captured captured = captured_begin();
+  pid_t child = fork();
+  if (child < 0) abort();
+  if (child == 0) {
+    acts(argument);
+    fflush(NULL);
+    _exit(RETURNED);
+  }
+  if (waitpid(child, &status, 0) != child) abort();
+  captured_end(&captured, text, room);
+  return WIFEXITED(status) && WEXITSTATUS(status) == RETURNED;
 }
 
 #endif

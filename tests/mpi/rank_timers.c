@@ -9,7 +9,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/time.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -341,16 +340,15 @@ static void test_times_are_converted(void **state) {
   assert_int_equal(set_timer(ITIMER_REAL, &wanted, NULL), -1);
 }
 
+static void create_of_cpu_time(const void *unused) {
+  (void)unused;
+  assert_int_equal(create_as(1, 3, CLOCK_PROCESS_CPUTIME_ID, SIGEV_SIGNAL), 0);
+}
+
 /* Before the others: a job says it once. */
 static void test_a_created_timer_counts_the_cpu_time_of_all(void **state) {
   (void)state;
-  struct captured captured = captured_begin();
-  int status = -1;
-  pid_t child = fork();
-  if (child == 0) _exit(create_as(1, 3, CLOCK_PROCESS_CPUTIME_ID, SIGEV_SIGNAL));
-  assert_true(child > 0 && waitpid(child, &status, 0) == child);
-  captured_end(&captured, text, sizeof text);
-  assert_int_equal(status, 0);
+  assert_true(captured_in_child(create_of_cpu_time, NULL, text, sizeof text));
   assert_string_equal(text,
                       "tmpirun: rank 1 called timer_create() for CPU time: its timer counts that "
                       "of all ranks (use ITIMER_REAL)\n");
