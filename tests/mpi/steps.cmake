@@ -88,6 +88,7 @@ step_test(flushes FILES run/flush.c)
 step_test(more_ranks FILES run/spawn.c WRAPS access realpath strdup ${counted_blocks})
 step_test(audits FILES run/audited.c WRAPS dlopen dlinfo dlclose access asprintf free)
 step_test(argp_as_libc FILES run/argument_parser.c WRAPS exit)
+step_test(launcher_variables FILES run/environment.c WRAPS malloc getauxval getenv)
 step_test(carried_folders FILES run/working_directory.c WRAPS open fcntl close fchdir chdir umask calloc)
 step_test(number_notes FILES run/process_number.c WRAPS getpid time access unlink unlinkat remove shm_unlink sem_open sem_unlink)
 step_test(wrapper_ends FILES run/wrapped.c WRAPS exit _exit fork waitpid execv getenv setenv unsetenv mkstemp close unlink
