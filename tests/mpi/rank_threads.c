@@ -218,6 +218,39 @@ static void test_pthreads_are_known_by_their_numbers(void **state) {
   check_tasks(1, 0); /* they have ended */
 }
 
+static sem_t works, may_end;
+
+static void *wait_for_end(void *argument) {
+  sem_post(&works);
+  sem_wait(&may_end);
+  return argument;
+}
+
+static void *create_beside(void *argument) {
+  runs_beside = true;
+  program_does = wait_for_end;
+  next_number = 201;
+  assert_int_equal(create(), 0);
+  sem_post(&may_run);
+  sem_wait(&works);
+  return argument;
+}
+
+/* The one that was created first ends first. */
+static void test_a_pthread_outlives_its_creator(void **state) {
+  (void)state;
+  sem_init(&may_run, 0, 0);
+  sem_init(&works, 0, 0);
+  sem_init(&may_end, 0, 0);
+  program_does = create_beside;
+  assert_int_equal(create(), 0);
+  check_tasks(201, 201);
+  sem_post(&may_end);
+  assert_int_equal(pthread_join(beside, NULL), 0);
+  check_tasks(1, 0);
+  trace[0] = '\0';
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       ROW(test_a_pthread_starts_and_ends),
@@ -232,6 +265,7 @@ int main(void) {
       ROW(test_a_child_of_fork_is_bound),
       ROW(test_a_pthread_is_bound),
       ROW(test_pthreads_are_known_by_their_numbers),
+      ROW(test_a_pthread_outlives_its_creator),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -56,7 +57,9 @@ mltp_t *mltp_self(void) { return (mltp_t *)&processes[0]; }
 /* ---- libc's threads: one runs at once, on a kernel thread */
 
 static int create_error, join_error;
-static bool runs_later; /* the pthread does not run, as if another CPU had it */
+static bool runs_beside; /* the pthread runs beside its creator, when `may_run` is posted */
+static sem_t may_run;
+static pthread_t beside;
 static __thread pid_t number_here = 100;
 static pid_t next_number;
 static __thread void (*at_end[2])(void *); /* in the order of the calls */
@@ -85,6 +88,7 @@ void *__wrap_dlsym(void *handle, const char *name) {
 
 static void *run_pthread(void *unused) {
   (void)unused;
+  if (runs_beside) sem_wait(&may_run);
   number_here = next_number;
   pthread.result = pthread.function(pthread.argument);
   while (ends > 0) {
@@ -102,10 +106,12 @@ int os_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fun
   *thread = OTHER;
   pthread.function = function;
   pthread.argument = argument;
-  if (runs_later) return 0;
   pthread_t one;
+  bool joined = !runs_beside; /* the pthread may change it */
   assert_int_equal(pthread_create(&one, NULL, run_pthread, NULL), 0);
-  return pthread_join(one, NULL);
+  if (joined) return pthread_join(one, NULL);
+  beside = one;
+  return 0;
 }
 
 pthread_t os_pthread_self(void) { return (pthread_t)number_here; }
@@ -322,7 +328,7 @@ static inline int create(void) {
 static inline int start(void **state) {
   (void)state;
   caller = &processes[1];
-  in_child = runs_later = false;
+  in_child = runs_beside = false;
   is_native = has_values = may_register = has_stack = true;
   create_error = join_error = copy_error = enter_error = bind_error = 0;
   next_number = 200;
