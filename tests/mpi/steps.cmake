@@ -49,6 +49,10 @@ step_test(fits FILES loader/room.c env/several.c)
 foreach(name images image_symbols)
   step_test(${name} FILES loader/image.c loader/symbols.c loader/notes.c WRAPS ${counted_blocks} strdup)
 endforeach()
+foreach(name relocations shared_symbols)
+  step_test(${name} FILES loader/relocate.c loader/image.c loader/symbols.c loader/notes.c
+            WRAPS ${counted_blocks} strdup realloc dlsym dlvsym dladdr dladdr1)
+endforeach()
 
 # match, part, rma
 step_test(deferred FILES match/deferred.c)
