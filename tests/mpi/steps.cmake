@@ -53,6 +53,9 @@ foreach(name relocations shared_symbols)
   step_test(${name} FILES loader/relocate.c loader/image.c loader/symbols.c loader/notes.c
             WRAPS ${counted_blocks} strdup realloc dlsym dlvsym dladdr dladdr1)
 endforeach()
+foreach(name slots filled_slots)
+  step_test(${name} FILES loader/program.c WRAPS ${counted_blocks})
+endforeach()
 
 # match, part, rma
 step_test(deferred FILES match/deferred.c)
