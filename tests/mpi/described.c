@@ -17,6 +17,7 @@
 
 #include "captured.h"
 #include "core/internal/process.h"
+#include "counted_blocks.h"
 #include "internal_locks.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/report/activity.h"
@@ -29,7 +30,7 @@ enum { RANKS = 1000, TEXT = 1 << 16 };
 
 struct tm_job tm_job;
 static struct tm_activity all[RANKS];
-static bool was_still;
+static bool was_still, reports_again;
 static int flushes, failed_rank = -1, failed_status;
 static bool (*on_deadlock)(void);
 
@@ -52,6 +53,7 @@ void tm_report_causes(const struct tm_activity *activity, bool still) {
   assert_int_equal(locked, 1);
   was_still = still;
   fputs("causes\n", stderr);
+  if (reports_again) tm_report("another", false);
 }
 
 void tm_job_flush(void) { flushes++; }
@@ -281,12 +283,14 @@ static const char *reported(const char *title, bool still) {
   static char said[TEXT];
   bool right = true;
   struct captured captured = captured_begin();
+  int before = blocks;
   if (title != NULL)
     tm_report(title, still);
   else
     right = on_deadlock() == still;
   captured_end(&captured, said, sizeof said);
   assert_true(right);
+  if (title != NULL) assert_int_equal(blocks, before);
   return said;
 }
 
@@ -413,6 +417,33 @@ static void no_more_lines_than_can_be_read(void **state) {
   }
 }
 
+/* A process that has no memory left says so, with the number of its ranks. */
+static void a_report_without_memory(void **state) {
+  (void)state;
+  start(2);
+  memory_is_out = true;
+  const char *said = reported("state", false);
+  memory_is_out = false;
+  assert_string_equal(said,
+                      "tmpi: state of 2 ranks:\n"
+                      "tmpi:   no memory to tell of them (fewer ranks)\n");
+  allocations_left = 2; /* but for the ranks of a line */
+  said = reported("state", false);
+  assert_int_equal(allocations_left, -1);
+  assert_string_equal(said, "tmpi: state of 2 ranks:\ncauses\n");
+}
+
+/* As two VPs may ask for reports at once, and their lines would be mixed. */
+static void a_report_beside_another_is_left_out(void **state) {
+  (void)state;
+  start(1);
+  reports_again = true;
+  const char *said = reported("state", false);
+  reports_again = false;
+  assert_string_equal(said, "tmpi: state of 1 ranks:\ntmpi:   rank 0 is outside of MPI\ncauses\n");
+  assert_non_null(strstr(reported("next", false), "tmpi: next of 1 ranks:\n"));
+}
+
 /* What two nodes tell: the ranks of each, with the texts that stand for its addresses. The second
  * one has a spawned rank. */
 static void ranks_of_other_nodes(void **state) {
@@ -495,6 +526,10 @@ static void a_deadlock_is_reported(void **state) {
   assert_int_equal(locked, 0);
   assert_false(tm_gathered_read(&got, 1)); /* what other nodes have sent is forgotten */
   all[2].state = TM_ELSEWHERE;
+  reported(NULL, true);
+  all[0].state = TM_OUTSIDE;
+  reported(NULL, false);
+  all[0] = waiting(TM_RECV);
   failed_rank = 1; /* with status 0: it did not call MPI_Finalize() */
   reported(NULL, true);
   failed_rank = -1;
@@ -502,14 +537,19 @@ static void a_deadlock_is_reported(void **state) {
   reported(NULL, true);
   failed_rank = 0;
   int status;
+  char printed[TEXT];
+  struct captured captured = captured_begin();
   pid_t child = fork();
   if (child == 0) {
     may_end = true;
-    reported(NULL, true);
+    on_deadlock();
     _exit(1);
   }
-  assert_int_equal(waitpid(child, &status, 0), child);
+  pid_t ended = waitpid(child, &status, 0);
+  captured_end(&captured, printed, sizeof printed);
+  assert_int_equal(ended, child);
   assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 5);
+  assert_non_null(strstr(printed, "tmpi: rank 0 ended with status 5, and so does the job\n"));
 }
 
 int main(void) {
@@ -522,6 +562,8 @@ int main(void) {
       cmocka_unit_test(ranks_that_do_the_same_share_a_line),
       cmocka_unit_test(values_that_differ_are_left_open),
       cmocka_unit_test(no_more_lines_than_can_be_read),
+      cmocka_unit_test(a_report_without_memory),
+      cmocka_unit_test(a_report_beside_another_is_left_out),
       cmocka_unit_test(ranks_of_other_nodes),
       cmocka_unit_test(a_deadlock_is_reported),
   };

@@ -15,6 +15,7 @@
 
 #include "captured.h"
 #include "core/internal/process.h"
+#include "counted_blocks.h"
 #include "tmpi/rank/rank.h"
 #include "tmpi/report/cause.h"
 #include "tmpi/report/location.h"
@@ -125,8 +126,10 @@ static void is_in(int rank, uint64_t context, int number, const char *call, int 
 /* What the causes of these states are, as printed. */
 static const char *causes(bool still) {
   struct captured captured = captured_begin();
+  int before = blocks;
   tm_report_causes(all, still);
   captured_end(&captured, said, sizeof said);
+  assert_int_equal(blocks, before);
   return said;
 }
 
@@ -252,10 +255,17 @@ static void messages_to_oneself(void **state) {
       "waiting (MPI_Sendrecv, or MPI_Irecv before)\n" WHY
       "ranks 1, 4 wait each for a message of their own, which they cannot send "
       "while waiting (MPI_Sendrecv, or MPI_Isend before)\n");
+  start(2);
+  waits(0, TM_RECV, 0, 0, WORLD);
+  assert_non_null(strstr(causes(true), WHY "rank 0 waits for a message of its own"));
 }
 
 static void ranks_that_will_not_come(void **state) {
   (void)state;
+  start(2);
+  waits(1, TM_RECV, 0, 0, WORLD);
+  has_ended(0);
+  assert_string_equal(causes(true), WHY "rank 1 waits for rank 0, which has ended\n");
   start(5);
   waits(0, TM_RECV, 1, 0, WORLD);
   waits(2, TM_SEND, 1, 0, WORLD);
@@ -295,6 +305,12 @@ static void requests_that_were_not_started(void **state) {
                       "tag 7, that it has not started (MPI_Start())\n");
   all[1].unstarted.is = false;
   assert_string_equal(causes(true), "");
+  start(2);
+  waits(1, TM_RECV, 0, 0, WORLD);
+  all[0].unstarted = (struct tm_unstarted){true, true, 1, 7};
+  assert_string_equal(causes(true), WHY
+                      "rank 0 has waited for a persistent send to rank 1, tag 7, "
+                      "that it has not started (MPI_Start())\n");
   start(2 * TM_CAUSES_MAX + 2);
   for (int i = 0; i <= TM_CAUSES_MAX; i++) {
     waits(2 * i, TM_RECV, 2 * i + 1, 0, WORLD);
@@ -500,6 +516,37 @@ static void each_communicator_is_looked_at_once(void **state) {
   }
 }
 
+/* A rank that was spawned after the report counted the job's waits for one of its ranks. */
+static void ranks_that_were_not_counted_are_left_out(void **state) {
+  (void)state;
+  start(1);
+  waits(1, TM_RECV, 0, 0, WORLD);
+  has_ended(0);
+  assert_string_equal(causes(true), "");
+  all[0].state = TM_OUTSIDE;
+  all[0].unstarted.is = true;
+  assert_string_equal(causes(true), "");
+}
+
+/* What needs no memory is still printed. */
+static void a_report_without_memory(void **state) {
+  (void)state;
+  start(7);
+  waits(0, TM_SEND, 1, 0, WORLD);
+  waits(1, TM_SEND, 0, 0, WORLD);
+  waits(2, TM_RECV, 2, 0, WORLD);
+  waits(3, TM_RECV, 4, 0, WORLD);
+  has_ended(4);
+  waits(5, TM_RECV, 6, 0, WORLD);
+  all[6].unstarted = (struct tm_unstarted){true, true, 5, 7};
+  memory_is_out = true;
+  causes(true);
+  memory_is_out = false;
+  assert_string_equal(said, WHY
+                      "rank 6 has waited for a persistent send to rank 5, tag 7, "
+                      "that it has not started (MPI_Start())\n");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(ranks_in_a_circle),
@@ -514,6 +561,8 @@ int main(void) {
       cmocka_unit_test(members_that_are_missing),
       cmocka_unit_test(members_that_have_called_others),
       cmocka_unit_test(each_communicator_is_looked_at_once),
+      cmocka_unit_test(ranks_that_were_not_counted_are_left_out),
+      cmocka_unit_test(a_report_without_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

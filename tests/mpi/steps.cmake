@@ -76,8 +76,8 @@ if(NOT MLTP_SANITIZE STREQUAL "thread") # as above
 endif()
 
 # report
-step_test(reasons FILES report/cause.c report/cause_arrived.c report/cause_collective.c report/text.c)
-step_test(described FILES report/report.c report/text.c report/gathered.c)
+step_test(reasons FILES report/cause.c report/cause_arrived.c report/cause_collective.c report/text.c WRAPS ${counted_blocks})
+step_test(described FILES report/report.c report/text.c report/gathered.c WRAPS ${counted_blocks})
 step_test(peeked FILES report/activity.c report/activity_window.c WRAPS ${counted_blocks})
 step_test(frames FILES report/location.c WRAPS dladdr dl_iterate_phdr)
 
