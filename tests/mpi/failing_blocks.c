@@ -6,6 +6,7 @@
 #include <link.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MOST = 1024 };
 
@@ -73,6 +74,19 @@ void *calloc(size_t count, size_t size) {
 void *aligned_alloc(size_t alignment, size_t size) {
   return fails(HERE) ? NULL : noted(__libc_memalign(alignment, size), HERE);
 }
+
+/* libc's own would allocate a block of libc, not of the library. */
+static char *copied(const char *text, size_t length, const void *caller) {
+  char *copy = fails(caller) ? NULL : noted(__libc_malloc(length + 1), caller);
+  if (copy == NULL) return NULL;
+  memcpy(copy, text, length);
+  copy[length] = '\0';
+  return copy;
+}
+
+char *strdup(const char *text) { return copied(text, strlen(text), HERE); }
+
+char *strndup(const char *text, size_t most) { return copied(text, strnlen(text, most), HERE); }
 
 /* One that was there before stays the same block, however large. */
 void *realloc(void *block, size_t size) {

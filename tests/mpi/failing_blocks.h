@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file failing_blocks.h
- * What no_memory.c asks of the module that tmpirun preloads for it (failing_blocks.c).
+ * What no_memory.h asks of the module that tmpirun preloads for it (failing_blocks.c).
  */
 #ifndef TESTS_MPI_FAILING_BLOCKS_H
 #define TESTS_MPI_FAILING_BLOCKS_H
