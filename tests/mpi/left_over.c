@@ -63,7 +63,7 @@ MPI_Datatype tm_type_handle(const struct tm_type *type) {
   return (MPI_Datatype)(uintptr_t)(TM_PREDEFINED_FIRST + (type - tm_predefined));
 }
 
-static struct tm_request request; /* that the files for memory and windows are told of */
+static struct tm_request request; /* that the stand-ins below get */
 
 void tm_buffers_end(const struct tm_seen *seen, const void *handle) {
   assert_true(seen->makes && handle != NULL);
@@ -269,7 +269,7 @@ static void requests_that_stay(void **state) {
   static const struct {
     int call, kind, object;
     bool persistent, active, done;
-    const char *told;
+    const char *noted;
   } rows[] = {{START, TM_SEND, TM_REQUEST, true, true, false, "sends "},
               {STARTALL, TM_SEND, TM_REQUEST, true, true, false, "sends "},
               {START, TM_RECV, TM_REQUEST, true, true, false, ""},
@@ -293,7 +293,7 @@ static void requests_that_stay(void **state) {
                            .before = handles,
                            .count = 2};
     tm_leaks_end(&seen);
-    check_trace(rows[i].told);
+    check_trace(rows[i].noted);
     seen.object = NULL;
     tm_leaks_end(&seen);
     check_trace("");
