@@ -172,7 +172,7 @@ static void keep(const struct use *use, const void *request) {
 
 void tm_buffers_end(const struct tm_seen *seen, const void *request) {
   struct use use;
-  if (strstr(tm_calls[seen->call], "_init") == NULL && use_of(seen, &use)) keep(&use, request);
+  if (use_of(seen, &use)) keep(&use, request);
 }
 
 /* @return the use of a request, which has left the user; NULL: none. The lock is held. */
