@@ -41,6 +41,11 @@ static int libc_once(pthread_once_t *control, void (*routine)(void)) {
 
 static struct timespec until = {7, 9}, bad = {7, 1000000000};
 
+/* Stands before libc's: calls that look for a cancellation, of which there is none. */
+static int looks;
+
+void pthread_testcancel(void) { looks++; }
+
 /* ---- readers and writers */
 
 static pthread_rwlock_t rwlock;
@@ -269,6 +274,43 @@ static void semaphores(void) {
   TRACE("sem_post wakes:1"); /* others may wait in the lot */
 }
 
+/* What the calls return where the cancellation turns out to be disabled. */
+static void cancellations_of_waits_for_semaphores(void) {
+  begin();
+  sem_init(&semaphore, 0, 0);
+  looks = 0;
+  ANSWER(-1, -1, EAGAIN,
+         0); /* it left the wait in a handler, which may have disabled or enabled it */
+  EQUAL(sem_wait(&semaphore), 0);
+  TRACE("@sem_wait sem_trywait ( in sem_trywait wait:sem ( in sem_trywait out )");
+  EQUAL(looks, 2); /* at the begin, and before it waits again */
+  ANSWER(-1, -1, ECANCELED, -1, 0);
+  EQUAL(sem_wait(&semaphore), 0); /* it waits on */
+  TRACE("@sem_wait sem_trywait ( in sem_trywait wait:sem sem_trywait ( in sem_trywait out )");
+  EQUAL(looks, 4);
+  ANSWER(-1, -1, ECANCELED, 0); /* a post came at the same moment: it must not be lost */
+  EQUAL(sem_wait(&semaphore), 0);
+  TRACE("@sem_wait sem_trywait ( in sem_trywait wait:sem sem_trywait");
+  EQUAL(looks, 5);
+  ANSWER(-1, -1, EINTR, -1); /* a handler ran, and nothing else */
+  EQUAL(sem_wait(&semaphore), -1);
+  EQUAL(errno, EINTR);
+  TRACE("@sem_wait sem_trywait ( in sem_trywait wait:sem sem_trywait");
+  EQUAL(looks, 6);
+}
+
+/* Waits for locks are no points of cancellation, even where they are tried again. */
+static void waits_for_locks_are_not_cancelled(void) {
+  begin();
+  pthread_rwlock_init(&rwlock, NULL);
+  rwlock.__data.__cur_writer = TID + 1;
+  looks = 0;
+  ANSWER(EBUSY, EBUSY, EAGAIN, 0);
+  EQUAL(pthread_rwlock_wrlock(&rwlock), 0);
+  TRACE("@pthread_rwlock_wrlock trywrlock ( in trywrlock wait:write ( in trywrlock out )");
+  EQUAL(looks, 0);
+}
+
 static void shared_and_quick_semaphores(void) {
   begin();
   sem_init(&semaphore, 1, 0);
@@ -329,4 +371,6 @@ int main(void) {
   onces();
   semaphores();
   shared_and_quick_semaphores();
+  cancellations_of_waits_for_semaphores();
+  waits_for_locks_are_not_cancelled();
 }
