@@ -22,6 +22,11 @@ static int sleep_seeded(struct gt_thread *me, clockid_t clock, uint64_t until) {
   return ended == EINTR ? EINTR : 0;
 }
 
+/* The kernel has further clocks, and some that no thread can sleep by. */
+static bool seed_has(clockid_t clock) {
+  return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC;
+}
+
 static int sleep_for(struct gt_thread *me, uint64_t ns) {
   return sleep_seeded(me, CLOCK_MONOTONIC, gt_seed_now(CLOCK_MONOTONIC) + ns);
 }
@@ -47,7 +52,7 @@ GT_EXPORT int nanosleep(const struct timespec *time, struct timespec *left) {
 GT_EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time,
                               struct timespec *left) {
   struct gt_thread *me = gt_enter();
-  if (me == NULL || gt_bad_time(time) || time->tv_sec < 0)
+  if (me == NULL || gt_bad_time(time) || time->tv_sec < 0 || (gt_seeded && !seed_has(clock)))
     return gt_next.clock_nanosleep(clock, flags, time, left);
   if (gt_seeded && (flags & TIMER_ABSTIME) != 0) return sleep_seeded(me, clock, ns_of(time));
   if (gt_seeded) return sleep_for(me, ns_of(time));
@@ -94,8 +99,7 @@ static struct gt_thread *enter_seeded(const char *call) {
 GT_EXPORT int clock_gettime(clockid_t clock, struct timespec *time) {
   if (gt_next.clock_gettime == NULL) gt_next_find();
   if (gt_next.clock_gettime == NULL) return (int)syscall(SYS_clock_gettime, clock, time);
-  if ((clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC) ||
-      enter_seeded("clock_gettime") == NULL)
+  if (!seed_has(clock) || enter_seeded("clock_gettime") == NULL)
     return gt_next.clock_gettime(clock, time);
   uint64_t now = gt_seed_now(clock);
   *time = (struct timespec){(time_t)(now / 1000000000), (long)(now % 1000000000)};

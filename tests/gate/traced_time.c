@@ -31,6 +31,11 @@ static time_t libc_time(time_t *at) {
 
 void gt_grant(void) { note("grant"); }
 
+/* Stands before libc's: calls that look for a cancellation, of which there is none. */
+static int looks;
+
+void pthread_testcancel(void) { looks++; }
+
 static const uint64_t second = 1000000000;
 static struct timespec length = {3, 5};
 
@@ -44,11 +49,13 @@ static void check_sleep(uint64_t until, clockid_t clock) {
 }
 
 static void sleeps_by_the_kernel(void) {
-  struct timespec bad = {0, 1000000000}, past = {-1, 0};
+  struct timespec bad = {0, 1000000000}, past = {-1, 0}, shortest = {0, 1};
   begin();
   ANSWER(-1);
   EQUAL(nanosleep(&length, NULL), -1);
   TRACE("leave nanosleep back");
+  EQUAL(nanosleep(&shortest, NULL) + clock_nanosleep(CLOCK_MONOTONIC, 0, &shortest, NULL), 0);
+  TRACE("leave nanosleep back leave clock_nanosleep back");
   ANSWER(EINTR);
   EQUAL(clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &length, NULL), EINTR);
   TRACE("leave clock_nanosleep back");
@@ -89,20 +96,26 @@ static void sleeps_by_the_seed(void) {
     check_sleep(103 * second + 12, CLOCK_MONOTONIC);
     CHECK(left.tv_sec == 3 && left.tv_nsec == 5);
   }
+  looks = 0;
   ANSWER(EAGAIN, ETIMEDOUT); /* it left the wait in a handler */
   EQUAL(nanosleep(&length, NULL), 0);
   TRACE("( in wait:sleep ( in wait:sleep");
+  EQUAL(looks, 2);   /* before each wait */
   ANSWER(ETIMEDOUT); /* as it should be */
   EQUAL(nanosleep(&length, NULL), 0);
   check_sleep(103 * second + 12, CLOCK_MONOTONIC);
+  EQUAL(looks, 3);
   ANSWER(ECANCELED); /* and the cancellation is disabled */
   EQUAL(nanosleep(&length, NULL), 0);
   check_sleep(103 * second + 12, CLOCK_MONOTONIC);
+  EQUAL(looks, 5);
   EQUAL(clock_nanosleep(CLOCK_REALTIME, 0, &length, NULL), 0);
   check_sleep(103 * second + 12, CLOCK_MONOTONIC);
   ANSWER(EINTR);
   EQUAL(clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &length, NULL), EINTR);
   check_sleep(3 * second + 5, CLOCK_REALTIME);
+  EQUAL(usleep(1000000), 0);
+  check_sleep(101 * second + 7, CLOCK_MONOTONIC);
   EQUAL(usleep(2500001), 0);
   check_sleep(102 * second + 500001007, CLOCK_MONOTONIC);
   EQUAL(sleep(12), 0);
@@ -110,6 +123,18 @@ static void sleeps_by_the_seed(void) {
   ANSWER(EINTR);
   EQUAL(sleep(12), 12);
   check_sleep(112 * second + 7, CLOCK_MONOTONIC);
+}
+
+/* The seed has no such clocks, and no thread sleeps by its own time of CPU: libc reports that. */
+static void sleeps_by_other_clocks(void) {
+  begin();
+  gt_seeded = true;
+  for (int flags = 0; flags <= TIMER_ABSTIME; flags += TIMER_ABSTIME) {
+    ANSWER(EINVAL, 0);
+    EQUAL(clock_nanosleep(CLOCK_THREAD_CPUTIME_ID, flags, &length, NULL), EINVAL);
+    EQUAL(clock_nanosleep(CLOCK_BOOTTIME, flags, &length, NULL), 0);
+    TRACE("clock_nanosleep clock_nanosleep");
+  }
 }
 
 static void yields(void) {
@@ -242,6 +267,7 @@ int main(void) {
   };
   sleeps_by_the_kernel();
   sleeps_by_the_seed();
+  sleeps_by_other_clocks();
   yields();
   clocks();
   waits_for_signals();
