@@ -74,17 +74,15 @@ int os_unix_send(const struct os_socket *to, const void *message, size_t size) {
   return 0;
 }
 
-static int take_descriptors(const struct msghdr *header, int fds[OS_DESCRIPTORS]) {
-  int count = 0;
+static void take_descriptors(const struct msghdr *header, int fds[OS_DESCRIPTORS]) {
   for (int i = 0; i < OS_DESCRIPTORS; i++) fds[i] = -1;
   for (struct cmsghdr *c = CMSG_FIRSTHDR(header); c != NULL;
        c = CMSG_NXTHDR((struct msghdr *)header, c)) {
     if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
-    count = (int)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+    size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
     if (count > OS_DESCRIPTORS) count = OS_DESCRIPTORS;
-    memcpy(fds, CMSG_DATA(c), (size_t)count * sizeof(int));
+    memcpy(fds, CMSG_DATA(c), count * sizeof(int));
   }
-  return count;
 }
 
 int os_unix_receive(const struct os_socket *from, void *message, size_t size, int wait_ms,

@@ -109,6 +109,47 @@ static void further_descriptors_are_left_out(void) {
   close(lowest);
 }
 
+/* The kernel says of each sender which process it is, if that was asked for. */
+static void other_additions_bring_no_descriptors(void) {
+  int ends[2], fds[OS_DESCRIPTORS], got = 0, sent = 7, on = 1;
+  CHECK_EQUAL(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+  struct os_socket ours = socket_of(ends[0]), theirs = socket_of(ends[1]);
+  CHECK_EQUAL(setsockopt(ours.fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on), 0);
+  CHECK_EQUAL(os_unix_send(&theirs, &sent, sizeof sent), 0);
+  CHECK_EQUAL(os_unix_receive(&ours, &got, sizeof got, 0, fds), 0);
+  CHECK_EQUAL(got, 7);
+  for (int i = 0; i < OS_DESCRIPTORS; i++) CHECK_EQUAL(fds[i], -1);
+  os_unix_close(&ours);
+  os_unix_close(&theirs);
+}
+
+/* @return the state of a process, as the kernel shows it: 'S' where it sleeps. */
+static char state_of(pid_t process) {
+  char path[64], state = '?';
+  snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
+  FILE *stat = fopen(path, "re");
+  if (stat == NULL) return '?';
+  if (fscanf(stat, "%*d (%*[^)]) %c", &state) != 1) state = '?';
+  fclose(stat);
+  return state;
+}
+
+static void a_receive_waits_for_a_message(void) {
+  int ends[2], fds[OS_DESCRIPTORS], got = 0, sent = 7, status = 0;
+  CHECK_EQUAL(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+  struct os_socket ours = socket_of(ends[0]), theirs = socket_of(ends[1]);
+  pid_t parent = getpid(), child = fork();
+  if (child == 0) {
+    while (state_of(parent) == 'R') continue; /* until it waits */
+    _exit(os_unix_send(&theirs, &sent, sizeof sent));
+  }
+  CHECK_EQUAL(os_unix_receive(&ours, &got, sizeof got, 600 * 1000, fds), 0);
+  CHECK_EQUAL(got, 7);
+  CHECK(waitpid(child, &status, 0) == child && status == 0);
+  os_unix_close(&ours);
+  os_unix_close(&theirs);
+}
+
 /* ---- daemons */
 
 static char folder[] = "/tmp/mltp-descriptors-XXXXXX";
@@ -142,6 +183,10 @@ static void connect_and_look(void) {
   other = to;
   other.device++;
   CHECK(!os_socket_is_ours(&other));
+  other.fd = -1;
+  CHECK(!os_socket_is_ours(&other));
+  CHECK_EQUAL(errno, EDOM);
+  other.fd = to.fd;
   int kept = to.fd;
   os_unix_close(&other); /* which it does not have */
   CHECK(other.fd == -1 && fcntl(kept, F_GETFD) >= 0);
@@ -171,6 +216,32 @@ static int serve_another_user(void) {
   return 0;
 }
 
+/* In a child: no descriptor is left, or standard input is closed. @return 0, or what is wrong. */
+static int connect_at_the_limit(void) {
+  struct os_socket to = {.fd = -7};
+  int lowest = dup(STDERR_FILENO);
+  struct rlimit before, limit;
+  close(lowest);
+  close(STDIN_FILENO);
+  if (os_unix_connect(place, &to) != 0 || to.fd <= STDERR_FILENO) return 1;
+  os_unix_close(&to);
+  if (open("/dev/null", O_RDONLY) != STDIN_FILENO || getrlimit(RLIMIT_NOFILE, &before) != 0)
+    return 2;
+  limit = (struct rlimit){(rlim_t)lowest, before.rlim_max};
+  if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return 3;
+  errno = EDOM;
+  bool refused = os_unix_connect(place, &to) == EMFILE && to.fd == -1 && errno == EDOM;
+  setrlimit(RLIMIT_NOFILE, &before);
+  return refused ? 0 : 4;
+}
+
+/* @return the lowest number that the library would use. */
+static int lowest_of_ours(void) {
+  int fd = os_descriptor_raise(dup(STDERR_FILENO));
+  close(fd);
+  return fd;
+}
+
 static int ended_with(pid_t child) {
   int status = 0;
   CHECK(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));
@@ -192,18 +263,22 @@ static void a_daemon_is_found_at_its_path(void) {
   CHECK_EQUAL(os_unix_connect(folder, &to), ECONNREFUSED);
   int daemon = daemon_at(place, false);
   errno = EDOM;
-  int lowest = dup(STDERR_FILENO);
-  close(lowest);
+  int lowest = lowest_of_ours();
   CHECK_EQUAL(os_unix_connect(place, &to), ECONNREFUSED);
   CHECK_EQUAL(errno, EDOM);
   CHECK_EQUAL(to.fd, -7);
-  CHECK_EQUAL(dup(STDERR_FILENO), lowest); /* none is left open */
-  close(lowest);
+  CHECK_EQUAL(lowest_of_ours(), lowest); /* none is left open */
   close(daemon);
   unlink(place);
   connect_and_look();
   unlink(place);
+  daemon = daemon_at(place, true);
   pid_t child = fork();
+  if (child == 0) _exit(connect_at_the_limit());
+  CHECK_EQUAL(ended_with(child), 0);
+  close(daemon);
+  unlink(place);
+  child = fork();
   if (child == 0) _exit(geteuid() == 0 ? serve_another_user() : 77);
   int end = ended_with(child);
   CHECK(end == 0 || end == 77);
@@ -239,6 +314,7 @@ static void pages_are_sealed(void) {
     CHECK_EQUAL(fcntl(fd, F_GETFD), -1); /* it is closed */
     CHECK(page == before || (before == NULL && rows[i].error == 0));
     if (rows[i].error == 0) {
+      CHECK(page != NULL); /* where root may have a page */
       CHECK_EQUAL(pwrite(other, "a", 1, 0), 1);
       CHECK_EQUAL(*(volatile char *)page, 'a'); /* what the others write */
       CHECK_EQUAL(write(ends[1], "b", 1), 1);
@@ -431,6 +507,8 @@ int main(void) {
       TEST_BARE(a_receive_ends_in_each_way),
       TEST_BARE(a_message_brings_descriptors),
       TEST_BARE(further_descriptors_are_left_out),
+      TEST_BARE(other_additions_bring_no_descriptors),
+      TEST_BARE(a_receive_waits_for_a_message),
       TEST_BARE(a_daemon_is_found_at_its_path),
       TEST_BARE(pages_are_sealed),
       TEST_BARE(the_programs_name_is_cut),
