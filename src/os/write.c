@@ -24,9 +24,9 @@ enum {
 static int write_all(int fd, const char *text, size_t length) {
   while (length > 0) {
     ssize_t written = write(fd, text, length);
-    if (written < 0 && errno == EINTR) continue;
     if (written < 0 && errno == EAGAIN && poll(&(struct pollfd){fd, POLLOUT, 0}, 1, -1) >= 0)
-      continue; /* the file is non-blocking: wait for the reader */
+      continue;                                  /* the file is non-blocking: wait for the reader */
+    if (written < 0 && errno == EINTR) continue; /* of either call */
     if (written <= 0) return written < 0 ? errno : EIO; /* no reader, or no room, is left */
     text += written;
     length -= (size_t)written;

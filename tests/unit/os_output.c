@@ -8,6 +8,7 @@
 #include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -39,6 +40,52 @@ static void a_write_waits_for_its_reader(void) {
   close(ends[1]);
   CHECK_EQUAL(pthread_join(reader, &count), 0);
   CHECK_EQUAL((size_t)count, MUCH);
+  close(ends[0]);
+  free(text);
+}
+
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int signo) {
+  (void)signo;
+  interrupted = 1;
+}
+
+struct interruption {
+  int from; /* the pipe's end to read from */
+  pthread_t writer;
+  struct os_task task; /* its kernel thread */
+};
+
+/* A signal comes while the writer waits for this reader. */
+static void *interrupt_and_read(void *p0) {
+  struct interruption *i = p0;
+  int written = 0;
+  while (ioctl(i->from, FIONREAD, &written) == 0 && written == 0) continue;
+  while (os_task_state(&i->task) == OS_TASK_RUNS) continue;
+  CHECK_EQUAL(pthread_kill(i->writer, SIGUSR1), 0);
+  while (!interrupted) continue;
+  return read_to_the_end(&i->from);
+}
+
+static void a_signal_does_not_cut_a_write(void) {
+  int ends[2];
+  void *count;
+  pthread_t reader;
+  struct sigaction action = {.sa_handler = interrupt}, before;
+  char *text = calloc(1, MUCH);
+  CHECK_EQUAL(pipe(ends), 0);
+  CHECK_EQUAL(fcntl(ends[1], F_SETFL, O_NONBLOCK), 0);
+  CHECK_EQUAL(sigaction(SIGUSR1, &action, &before), 0);
+  struct interruption i = {ends[0], pthread_self(), os_task_of(gettid())};
+  CHECK_EQUAL(pthread_create(&reader, NULL, interrupt_and_read, &i), 0);
+  errno = EDOM;
+  CHECK_EQUAL(os_write(ends[1], text, MUCH), 0);
+  CHECK_EQUAL(errno, EDOM);
+  close(ends[1]);
+  CHECK_EQUAL(pthread_join(reader, &count), 0);
+  CHECK_EQUAL((size_t)count, MUCH);
+  CHECK_EQUAL(sigaction(SIGUSR1, &before, NULL), 0);
   close(ends[0]);
   free(text);
 }
@@ -193,9 +240,13 @@ static void what_the_kernel_refuses_has_last_words(void) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST_BARE(a_write_waits_for_its_reader), TEST_BARE(a_reader_may_have_gone),
-      TEST_BARE(what_was_written_is_read),     TEST_BARE(stdout_is_flushed_unless_it_is_held),
-      TEST_BARE(a_log_is_continued),           TEST_BARE(what_the_kernel_refuses_has_last_words),
+      TEST_BARE(a_write_waits_for_its_reader),
+      TEST_BARE(a_signal_does_not_cut_a_write),
+      TEST_BARE(a_reader_may_have_gone),
+      TEST_BARE(what_was_written_is_read),
+      TEST_BARE(stdout_is_flushed_unless_it_is_held),
+      TEST_BARE(a_log_is_continued),
+      TEST_BARE(what_the_kernel_refuses_has_last_words),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
