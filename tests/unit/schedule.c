@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/schedule.h"
+#include "os/os.h"
 #include "support/support.h"
 
 enum { STEPS = 12, TEXT_MAX = 1024 };
@@ -116,6 +117,12 @@ static void choices_and_changes_are_logged(void) {
   CHECK_EQUAL(mt_schedule_log_open("none"), 0);
   mt_schedule_write(6, 1, 3, 4, "from", "call", 5, "to");
   CHECK_TEXT(logged(), lines);
+  CHECK_EQUAL(mt_schedule_log_open(path), 0);
+  CHECK_EQUAL(mt_schedule_log_open("none"), 0);
+  int other = os_open_log(path); /* another file may get the number of the log, which is closed */
+  mt_schedule_write(7, 1, 3, 4, "from", "call", 5, "to");
+  CHECK_TEXT(logged(), lines);
+  os_close(other);
   CHECK_EQUAL(count_descriptors(), before);
   CHECK_EQUAL(unlink(path), 0);
 }
