@@ -121,11 +121,63 @@ static void transfers_say_why_not(void) {
   ENDS_WITH(ENOENT, os_open("/no/such/file", O_RDONLY, 0, &fd));
   CHECK_EQUAL(fd, NONE);
   ENDS_WITH(0, os_open("/dev/null", O_RDONLY, 0, &fd));
+  CHECK(fcntl(fd, F_GETFD) >= 0);
   CHECK((fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0);
   ENDS_WITH(EINVAL, os_fsync(ends[0]));
   close(fd);
   close(pair[0]);
   for (int i = 0; i < 2; i++) close(ends[i]);
+}
+
+/* Calls that return 0 have not failed, whatever errno says. */
+static void an_end_is_no_error(void) {
+  char text[2];
+  struct iovec part = {text, 1};
+  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+  int ends[2], pair[2], ready = NONE, file = memfd_create("end", MFD_CLOEXEC);
+  size_t count = NONE;
+  CHECK_EQUAL(pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
+  CHECK_EQUAL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+  struct pollfd asked = {.fd = pair[0], .events = POLLIN};
+  ENDS_WITH(0, os_poll_now(&asked, 1, &ready));
+  CHECK_EQUAL(ready, 0);
+  ENDS_WITH(0, os_preadv(file, &part, 0, &count));
+  CHECK_EQUAL(count, 0);
+  ENDS_WITH(0, os_fsync(file));
+  close(ends[1]);
+  close(pair[1]);
+  count = NONE;
+  ENDS_WITH(0, os_readv(ends[0], &part, 1, &count));
+  CHECK_EQUAL(count, 0);
+  count = NONE;
+  ENDS_WITH(0, os_recvmsg(pair[0], &message, 0, &count));
+  CHECK_EQUAL(count, 0);
+  close(ends[0]);
+  close(pair[0]);
+  close(file);
+}
+
+/* In a child: a program that has closed its input gets 0 from the next call. */
+static int use_number_0(void) {
+  struct sockaddr_in name;
+  int listener = listening(&name), fd = NONE, connection = NONE;
+  int caller = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (connect(caller, (struct sockaddr *)&name, sizeof name) != 0) return 1;
+  close(STDIN_FILENO);
+  errno = EDOM;
+  if (os_open("/dev/null", O_RDONLY, 0, &fd) != 0 || fd != 0) return 2;
+  close(fd);
+  errno = EINTR; /* of a call before */
+  if (os_accept(listener, NULL, NULL, &connection) != 0 || connection != 0) return 3;
+  return errno == EINTR ? 0 : 4;
+}
+
+static void number_0_is_a_descriptor(void) {
+  int status;
+  pid_t child = fork();
+  if (child == 0) _exit(use_number_0());
+  CHECK_EQUAL(waitpid(child, &status, 0), child);
+  CHECK_EQUAL(status, 0);
 }
 
 /* Not only the bytes: what else a message has needs recvmsg(2) and sendmsg(2) themselves. */
@@ -163,6 +215,7 @@ static void connections_say_why_not(void) {
   ENDS_WITH(0, os_connect(caller, (struct sockaddr *)&name, sizeof name));
   ENDS_WITH(0, os_accept(listener, (struct sockaddr *)&peer, &length, &connection));
   CHECK_EQUAL(length, sizeof peer);
+  CHECK(fcntl(connection, F_GETFD) >= 0);
   CHECK((fcntl(connection, F_GETFL) & O_NONBLOCK) != 0);
   CHECK((fcntl(connection, F_GETFD) & FD_CLOEXEC) != 0);
   close(connection);
@@ -368,6 +421,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST_BARE(descriptors_have_kinds),
       TEST_BARE(transfers_say_why_not),
+      TEST_BARE(an_end_is_no_error),
+      TEST_BARE(number_0_is_a_descriptor),
       TEST_BARE(messages_have_addresses),
       TEST_BARE(connections_say_why_not),
       TEST_BARE(address_space_becomes_memory),
