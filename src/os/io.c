@@ -13,7 +13,6 @@
 /* The result of a call that returns bytes, or -1; errno is the caller's again. */
 static int bytes(ssize_t result, size_t *count, int saved) {
   int error = result < 0 ? errno : 0;
-  if (error == EWOULDBLOCK) error = EAGAIN;
   *count = result < 0 ? 0 : (size_t)result;
   errno = saved;
   return error;
@@ -115,13 +114,11 @@ int os_sendmsg(int fd, const struct msghdr *message, int flags, size_t *count) {
 /* A connection that ended before it was accepted is not the server's error. */
 int os_accept(int fd, struct sockaddr *address, socklen_t *length, int *connection) {
   int saved = errno, result;
-  socklen_t room = length != NULL ? *length : 0;
-  do {
-    if (length != NULL) *length = room;
-    result = accept4(fd, address, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
-  } while (result < 0 && (errno == EINTR || errno == ECONNABORTED));
+  do
+    result =
+        accept4(fd, address, length, SOCK_NONBLOCK | SOCK_CLOEXEC); /* stores none if it fails */
+  while (result < 0 && (errno == EINTR || errno == ECONNABORTED));
   int error = result < 0 ? errno : 0;
-  if (error == EWOULDBLOCK) error = EAGAIN;
   if (error == 0) *connection = result;
   errno = saved;
   return error;
