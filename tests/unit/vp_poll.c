@@ -8,6 +8,7 @@
 #include "core/sched/runq.h"
 #include "core/sched/wake.h"
 #include "core/vp/tuned.h"
+#include "policy/wait.h"
 #include "support/support.h"
 #include "support/vp_stage.h"
 
@@ -39,12 +40,18 @@ static void interrupt(void) { interrupts++; }
 
 static const struct mt_poller poller = {.wait = wait, .deliver = deliver, .interrupt = interrupt};
 
+static uint64_t interruptions; /* of the calling kernel thread, by other programs */
+
+uint64_t __wrap_os_thread_taken(void);
+uint64_t __wrap_os_thread_taken(void) { return interruptions; }
+
 static void stage_poller(int count) {
   stage(count, count, count);
   memset(threads, 0, sizeof threads);
   mt_tuning_assume(&mt_tuning);
   mt_tuning.value[MT_IDLE_SPIN_NS] = WAKE_NS;
   waits = deliveries = interrupts = found = 0;
+  interruptions = 0;
   delivered_to = NULL;
   mt_rt.poll.poller = &poller;
 }
@@ -204,6 +211,30 @@ static void a_delivery_is_judged_when_it_was_run(void) {
   CHECK_EQUAL(mt_rt.poll.keeps_until, now + 400 + 2 * WAKE_NS);
 }
 
+static void run_batch_for(uint64_t ns) {
+  vps[0].search.batch = 1;
+  vps[0].search.batch_at = now;
+  interruptions++;
+  now += ns;
+  mt_poll_judge(&vps[0], now);
+}
+
+/* What counts is the time between the end of a loss and the begin of the next one. */
+static void losses_in_a_row_may_be_long(void) {
+  stage_poller(1);
+  now += MT_TAKEN_REST_NS;
+  for (uint8_t level = 1; level <= MT_TAKEN_MOST; level++) {
+    run_batch_for(MT_TAKEN_REST_NS << (level + 2));
+    CHECK_EQUAL(mt_rt.poll.taken_level, level);
+    CHECK_EQUAL(mt_rt.poll.taken_at, now);
+    CHECK(mt_poll_rests(now - 1)); /* of a VP that has read the clock before */
+  }
+  CHECK_EQUAL(vps[0].search.each_ns, 0);
+  now += MT_TAKEN_REST_NS << (MT_TAKEN_MOST + 1);
+  run_batch_for(MT_TAKEN_REST_NS);
+  CHECK_EQUAL(mt_rt.poll.taken_level, 1);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST_BARE(the_last_vp_sleeps_in_the_poller),
@@ -211,6 +242,7 @@ int main(void) {
       TEST_BARE(one_vp_looks_at_a_time),
       TEST_BARE(what_was_found_is_kept_or_wakes_a_vp),
       TEST_BARE(a_delivery_is_judged_when_it_was_run),
+      TEST_BARE(losses_in_a_row_may_be_long),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -143,6 +143,28 @@ static void a_lost_cpu_is_noticed(void) {
   CHECK_EQUAL(vps[0].search.taken_level, 0);
 }
 
+static void lose_cpu_for(uint64_t ns) {
+  jump_at = (uint64_t)looks + PER_CLOCK;
+  jump = ns;
+  at_clock = jump_once;
+  CHECK(!spins_alone(NULL));
+}
+
+/* What counts is the time between the end of a loss and the begin of the next one. */
+static void losses_in_a_row_may_be_long(void) {
+  stage_spin(NEVER);
+  lose_cpu_for(MT_TAKEN_NS);
+  for (uint8_t level = 1; level < MT_TAKEN_MOST; level++) {
+    CHECK_EQUAL(vps[0].search.taken_level, level);
+    lose_cpu_for(MT_TAKEN_REST_NS << (level + 2));
+  }
+  CHECK_EQUAL(vps[0].search.taken_level, MT_TAKEN_MOST);
+  CHECK_EQUAL(vps[0].search.taken_at, now);
+  now += MT_TAKEN_REST_NS << (MT_TAKEN_MOST + 1);
+  lose_cpu_for(MT_TAKEN_NS);
+  CHECK_EQUAL(vps[0].search.taken_level, 1);
+}
+
 /* Its time begins anew, and it reads the clock at once. */
 static void a_spinner_stays_while_the_end_comes_nearer(void) {
   stage_spin(NEVER);
@@ -269,6 +291,7 @@ int main(void) {
       TEST_BARE(a_spin_has_its_time),
       TEST_BARE(a_spinner_leaves_for_other_work),
       TEST_BARE(a_lost_cpu_is_noticed),
+      TEST_BARE(losses_in_a_row_may_be_long),
       TEST_BARE(a_spinner_stays_while_the_end_comes_nearer),
       TEST_BARE(a_reply_is_looked_for_when_it_is_due),
       TEST_BARE(a_waiter_spins_where_it_may_pay),

@@ -14,9 +14,11 @@
 
 /* ---- which VP runs what was found */
 
+/* Another VP may have lost its CPU after `now`. */
 static struct mt_alone_seen taken_seen(uint64_t now) {
+  uint64_t taken_at = mt_load_relaxed(&mt_rt.poll.taken_at);
   return (struct mt_alone_seen){.level = mt_load_relaxed(&mt_rt.poll.taken_level),
-                                .since_ns = now - mt_load_relaxed(&mt_rt.poll.taken_at)};
+                                .since_ns = now > taken_at ? now - taken_at : 0};
 }
 
 bool mt_poll_rests(uint64_t now) { return mt_alone_rests(taken_seen(now)); }
@@ -57,8 +59,8 @@ void mt_poll_judge(struct mt_vp *vp, uint64_t now) {
   if (search->batch == 0) return;
   if (!lost_cpu(vp, now)) {
     search->each_ns = mt_batch_each_ns(search->each_ns, (now - search->batch_at) / search->batch);
-  } else {
-    mt_store_relaxed(&mt_rt.poll.taken_level, mt_alone_level(taken_seen(now)));
+  } else { /* what the loss itself took does not count: wait/alone.c says why */
+    mt_store_relaxed(&mt_rt.poll.taken_level, mt_alone_level(taken_seen(search->batch_at)));
     mt_store_relaxed(&mt_rt.poll.taken_at, now);
   }
   search->batch = 0;

@@ -29,10 +29,11 @@ static bool has_duty(const struct mt_vp *vp, uint64_t now) {
          mt_over_target() || mt_client_changed();
 }
 
-/* Another program has had this CPU. */
-static void note_taken(struct mt_vp *vp, uint64_t now) {
-  vp->search.taken_level = mt_alone_level(look(vp, now));
-  vp->search.taken_at = now;
+/* Another program has had this CPU. The time since the last loss ends where this one begins: a loss
+ * may last longer than the rest before it, and would otherwise never be one in a row. */
+static void note_taken(struct mt_vp *vp, uint64_t begin, uint64_t end) {
+  vp->search.taken_level = mt_alone_level(look(vp, begin));
+  vp->search.taken_at = end;
 }
 
 static bool spin(struct mt_vp *vp, bool (*ended)(const void *), const void *what, bool *nearer) {
@@ -54,7 +55,7 @@ static bool spin(struct mt_vp *vp, bool (*ended)(const void *), const void *what
       *nearer = false;
       begin = now;
     } else if (now - last >= MT_TAKEN_NS) {
-      note_taken(vp, now);
+      note_taken(vp, last, now);
       return ended(what);
     }
     if (now - begin >= time || has_duty(vp, now)) return false;
