@@ -15,12 +15,15 @@
 static bool find_auditor(char path[PATH_MAX]) {
   struct link_map *mpi;
   void *handle = dlopen("libmpi_abi.so.1", RTLD_LAZY | RTLD_NOLOAD);
-  if (handle == NULL || dlinfo(handle, RTLD_DI_LINKMAP, &mpi) != 0) return false;
-  const char *slash = strrchr(mpi->l_name, '/');
-  int length = slash != NULL ? (int)(slash - mpi->l_name) : 0;
-  snprintf(path, PATH_MAX, "%.*s" TM_AUDITOR, length, mpi->l_name);
+  if (handle == NULL) return false;
+  bool known = dlinfo(handle, RTLD_DI_LINKMAP, &mpi) == 0;
+  if (known) {
+    const char *slash = strrchr(mpi->l_name, '/');
+    int length = slash != NULL ? (int)(slash - mpi->l_name) : 0;
+    snprintf(path, PATH_MAX, "%.*s" TM_AUDITOR, length, mpi->l_name);
+  }
   dlclose(handle);
-  return strchr(path, ':') == NULL && access(path, R_OK) == 0;
+  return known && strchr(path, ':') == NULL && access(path, R_OK) == 0;
 }
 
 void tm_audited_start(void) {
