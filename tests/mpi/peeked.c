@@ -473,6 +473,8 @@ static void a_lock_of_all_waits_for_exclusive_ones(void **state) {
 
 static void an_epoch_waits_for_posts_or_their_ends(void **state) {
   (void)state;
+  check_window(TM_FOR_POST, -1, "an unknown rank has not called MPI_Win_post on a window");
+  check_window(TM_FOR_COMPLETE, -1, "an unknown rank has not called MPI_Win_complete on a window");
   posts[0] = TM_AWAITED;
   posts[2] = TM_POSTED;
   exposed[1] = 1;
@@ -484,6 +486,9 @@ static void an_epoch_waits_for_posts_or_their_ends(void **state) {
   check_window(TM_FOR_COMPLETE, 9, "ranks 9 10 have not called MPI_Win_complete on a window");
   unreadable = &posts[3];
   check_window(TM_FOR_POST, 11, "ranks 11 has not called MPI_Win_post on a window");
+  posts[0] = TM_POSTED;
+  common->far = (struct tm_win_member *)common_room;
+  check_window(TM_FOR_POST, -1, "a rank of another node has not called MPI_Win_post on a window");
 }
 
 /* Numbers that are no ranks of the job come from a group that is gone. */
@@ -493,8 +498,7 @@ static void members_that_are_no_ranks_are_left_out(void **state) {
   tm_job.size = 11;
   check_window(TM_FOR_POST, 9, "ranks 9 has not called MPI_Win_post on a window");
   unreadable = &group_of(MEMBERS)->ranks[2];
-  waiter.what = TM_FOR_POST;
-  assert_int_equal(waits_for(&waiter).what.number, -1);
+  check_window(TM_FOR_POST, -1, "an unknown rank has not called MPI_Win_post on a window");
 }
 
 static bool has_window(void) { return waits_for(&waiter).what.has_window; }

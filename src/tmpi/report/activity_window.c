@@ -68,6 +68,17 @@ static const char *window_name(const struct window *w) {
   return w->own.name[0] != '\0' ? w->own.name : "a window";
 }
 
+/* Writes which ranks have to act. A copy of what changes may show none.
+ * @return whether they are many. */
+static bool write_ranks(char text[TM_RANKS_TEXT], const struct window *w) {
+  bool calls = w->wait.what == TM_FOR_POST || w->wait.what == TM_FOR_COMPLETE;
+  if (w->first >= 0) return tm_text_ranks(text, w->set, tm_job.size) > 1;
+  strcpy(text, w->common.far != NULL ? "a rank of another node"
+               : calls               ? "an unknown rank"
+                                     : "other waiters come first, and nobody");
+  return false;
+}
+
 static void describe(struct window *w, char text[TM_WINDOW_TEXT]) {
   char who[TM_RANKS_TEXT];
   int target = w->wait.target, number = -1;
@@ -84,16 +95,13 @@ static void describe(struct window *w, char text[TM_WINDOW_TEXT]) {
     case TM_FOR_POST: add_marked(w, w->own.posts, TM_AWAITED); break;
     case TM_FOR_COMPLETE: add_marked(w, w->own.exposed, 1); break;
   }
-  bool many = tm_text_ranks(who, w->set, tm_job.size) != 1;
-  if (w->first < 0)
-    strcpy(who, w->common.far != NULL ? "a rank of another node"
-                                      : "other waiters come first, and nobody");
+  bool many = write_ranks(who, w);
   if (lock)
-    snprintf(text, TM_WINDOW_TEXT, "%s %s a lock of rank %d on %s", who,
-             many && w->first >= 0 ? "hold" : "holds", number, window_name(w));
+    snprintf(text, TM_WINDOW_TEXT, "%s %s a lock of rank %d on %s", who, many ? "hold" : "holds",
+             number, window_name(w));
   else if (w->wait.what == TM_FOR_ALL)
-    snprintf(text, TM_WINDOW_TEXT, "%s %s exclusive locks on %s", who,
-             many && w->first >= 0 ? "hold" : "holds", window_name(w));
+    snprintf(text, TM_WINDOW_TEXT, "%s %s exclusive locks on %s", who, many ? "hold" : "holds",
+             window_name(w));
   else
     snprintf(text, TM_WINDOW_TEXT, "%s %s not called MPI_Win_%s on %s", who, many ? "have" : "has",
              w->wait.what == TM_FOR_POST ? "post" : "complete", window_name(w));
