@@ -98,6 +98,7 @@ step_test(more_ranks FILES run/spawn.c WRAPS access realpath strdup ${counted_bl
 foreach(name own_signals sent_signals)
   step_test(${name} FILES run/signals.c WRAPS gettid sigaction pthread_sigmask raise ${counted_blocks})
 endforeach()
+step_test(join_records FILES run/joins.c WRAPS malloc free)
 step_test(audits FILES run/audited.c WRAPS dlopen dlinfo dlclose access asprintf free)
 step_test(argp_as_libc FILES run/argument_parser.c WRAPS exit)
 foreach(name rank_threads thread_ends)
