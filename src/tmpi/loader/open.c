@@ -214,7 +214,7 @@ static bool note_behind_needs(const struct tm_program *program, int rank, struct
 
 /* Places a rank's copies of a group. @return false after a message. */
 static bool place(struct tm_program *program, int rank, const struct list *group, bool deep) {
-  struct tm_bindings bindings;
+  struct tm_bindings bindings = {.records = NULL}; /* where there is no memory to look up any */
   struct tm_opened *opened = &program->opened[rank];
   int before = opened->count;
   bool good = bind_list(program, rank, group, deep, &bindings);
