@@ -58,6 +58,7 @@ endforeach()
 foreach(name slots filled_slots)
   step_test(${name} FILES loader/program.c WRAPS ${counted_blocks})
 endforeach()
+step_test(opened_objects FILES loader/open.c WRAPS ${counted_blocks} realloc dlsym dlvsym)
 
 # match, part, rma
 step_test(deferred FILES match/deferred.c)
