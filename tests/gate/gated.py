@@ -252,6 +252,17 @@ def programs_that_preload_nothing():
             as_it_is(program, "has rights of its own")
 
 
+def a_machine_without_proc():
+    """The command and the loader find libraries by /proc. The message names it, not the library."""
+    bare = ["unshare", "--mount", "sh", "-c", 'umount -l /proc && exec "$@"', "sh"]
+    if subprocess.run([*bare, "true"], capture_output=True, check=False).returncode != 0:
+        print("gated.py: nothing may be unmounted here: no program runs without /proc")
+        return
+    ended = subprocess.run([*bare, MLTP, "run", "--threads", "--", "true"], text=True, capture_output=True, check=False)
+    assert (ended.returncode, ended.stdout) == (1, ""), ended
+    assert ended.stderr == "mltp: cannot run true: /proc is missing, which says where libraries are (mount it)\n", ended
+
+
 def shells_start_programs_of_musl():
     """Its loader finds no library to preload: it would end a program that preloads one of glibc. Programs of glibc are gated."""
     script = "import os; print(*os.environ['LD_PRELOAD'].split(':'), 'libmltp-gate.so' in open('/proc/self/maps').read())"
@@ -286,6 +297,7 @@ if __name__ == "__main__":
                  other_programs_change_nothing, all_have_turns,
                  nobody_is_stranded, spinning_has_short_slices, a_team_spins, the_gate_stands_aside, threads_begin_at_once,
                  calls_lend_permits, each_call_lends, no_wake_is_lost, priorities_count, calls_before_the_start, functions_by_a_handle,
-                 children_have_threads, a_program_of_musl, programs_that_preload_nothing, shells_start_programs_of_musl, programs_with_sanitizers):
+                 children_have_threads, a_program_of_musl, programs_that_preload_nothing, a_machine_without_proc,
+                 shells_start_programs_of_musl, programs_with_sanitizers):
         test()
         print(f"gated.py: {test.__name__}: passed")

@@ -101,17 +101,21 @@ static bool find_program(const char *name, char path[PATH_MAX]) {
   return found;
 }
 
-/* Beside the command: ../lib of a build or an installation. @return false: it is not there. */
-static bool find_library(const char *library, char path[PATH_MAX]) {
-  static const char *const places[] = {"../lib", MLTP_LIBDIR};
-  char self[PATH_MAX];
-  ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+/* The folder of this command, with the last slash. @return false: /proc does not say it. */
+static bool find_folder(char folder[PATH_MAX]) {
+  ssize_t length = readlink("/proc/self/exe", folder, PATH_MAX - 1);
   if (length < 0) return false;
-  self[length] = '\0';
-  *(strrchr(self, '/') + 1) = '\0';
+  folder[length] = '\0';
+  *(strrchr(folder, '/') + 1) = '\0';
+  return true;
+}
+
+/* Beside the command: ../lib of a build or an installation. @return false: it is not there. */
+static bool find_library(const char *folder, const char *library, char path[PATH_MAX]) {
+  static const char *const places[] = {"../lib", MLTP_LIBDIR};
   for (int i = 0; i < 2; i++) {
     char name[2 * PATH_MAX];
-    snprintf(name, sizeof name, "%s%s/%s", places[i][0] == '/' ? "" : self, places[i], library);
+    snprintf(name, sizeof name, "%s%s/%s", places[i][0] == '/' ? "" : folder, places[i], library);
     if (realpath(name, path) != NULL) return true;
   }
   return false;
@@ -131,8 +135,8 @@ static void allow_behind(void) {
 
 /* Programs that the program starts find LD_PRELOAD, too, and a shell may start one of musl's. Its
  * loader would end it (start_of()). It passes over a file that it does not find, and knows no
- * $ORIGIN, which is the folder of the running program for glibc's. From there the way leads up, at
- * most to the root, and down to the library. */
+ * $ORIGIN, which is the folder of the running program for glibc's, by /proc. From there the way
+ * leads up, at most to the root, and down to the library. */
 #define UP "/../../../.." /* four folders */
 #define TO_ROOT "$ORIGIN" UP UP UP UP UP UP UP UP UP UP UP UP UP UP UP UP
 
@@ -151,9 +155,13 @@ static int put_first(const char *library) {
 }
 
 int preload(const char *program, const char *library) {
-  char path[PATH_MAX];
-  if (find_library(library, path)) return put_first(path);
-  message("cannot run %s: %s is not installed beside this command", program, library);
+  char folder[PATH_MAX], path[PATH_MAX];
+  bool known = find_folder(folder);
+  if (known && find_library(folder, library, path)) return put_first(path);
+  if (known)
+    message("cannot run %s: %s is not installed beside this command", program, library);
+  else
+    message("cannot run %s: /proc is missing, which says where libraries are (mount it)", program);
   return EXIT_FAILED;
 }
 

@@ -9,7 +9,7 @@
 extern const char preload_teams[], preload_gate[];
 
 /** Puts a library, which is beside this command or installed, first in LD_PRELOAD. @return 0; an
- * exit status after a message: it is not there. */
+ * exit status after a message: it is not there, or /proc is not. */
 int preload(const char *program, const char *library);
 
 /** How a program starts. */
