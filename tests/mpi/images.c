@@ -427,6 +427,10 @@ static void files_that_cannot_be_read(void **state) {
   CHECK_FILE("program: No such file or directory (check the name)");
   open_error = EACCES;
   CHECK_FILE("ranks are loaded by reading the file: chmod +r");
+  open_error = EMFILE;
+  CHECK_FILE("program: Too many open files (a higher ulimit -n)");
+  open_error = ENFILE;
+  CHECK_FILE("program: Too many open files in system (a higher fs.file-max by sysctl)");
   open_error = 0;
   identity_error = EIO;
   CHECK_FILE("it cannot be read");

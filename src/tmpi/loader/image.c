@@ -255,13 +255,21 @@ struct tm_image *tm_image_drop(struct tm_image *image) {
   return NULL;
 }
 
+static const char *remedy(int error) {
+  switch (error) {
+    case EACCES: return "ranks are loaded by reading the file: chmod +r";
+    case EMFILE: return "a higher ulimit -n";
+    case ENFILE: return "a higher fs.file-max by sysctl";
+    default: return "check the name";
+  }
+}
+
 static bool open_image(struct tm_image *image, size_t *size, Elf64_Ehdr *header) {
   int error = os_file_open(image->path, &image->fd, size);
   if (error != 0) {
     image->fd = -1;
-    return tm_refuse(
-        image->path, "%s (%s)", error == EISDIR ? "it is no plain file" : strerror(error),
-        error == EACCES ? "ranks are loaded by reading the file: chmod +r" : "check the name");
+    return tm_refuse(image->path, "%s (%s)",
+                     error == EISDIR ? "it is no plain file" : strerror(error), remedy(error));
   }
   size_t header_size = *size < sizeof *header ? *size : sizeof *header;
   if (os_file_identity(image->fd, &image->device, &image->inode) != 0 ||
