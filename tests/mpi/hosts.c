@@ -240,11 +240,22 @@ static void hosts_of_a_file(void **state) {
   check(REFUSED,
         "tmpirun: --hostfile: 'unknown': no machine has this name (correct it, or add its "
         "address to /etc/hosts)\n");
+  char expected[200], line[2000];
+  memset(line, 'x', sizeof line - 1);
+  line[0] = '#';
+  line[sizeof line - 1] = '\0';
+  list = "b";
+  write_file(line); /* a comment may be long */
+  check(0, "/bin/prterun --host b -n 1 /bin/tmpirun -n 6 prog\n");
   unlink(path);
-  char expected[200];
   snprintf(expected, sizeof expected,
            "tmpirun: --hostfile: '%s': No such file or directory (name a file of hosts)\n", path);
   check(REFUSED, expected);
+  assert_int_equal(mkdir(path, 0700), 0);
+  snprintf(expected, sizeof expected,
+           "tmpirun: --hostfile: '%s': Is a directory (name a file of hosts)\n", path);
+  check(REFUSED, expected);
+  rmdir(path);
 }
 
 static void hosts_that_make_no_job(void **state) {
@@ -292,7 +303,7 @@ static void a_launcher_is_found(void **state) {
         "/bin/prterun --host a,b,node -n 3 /bin/tmpirun -n 6 prog\n"
         "tmpirun: --hosts: '/bin/prterun': Exec format error (install it anew)\n");
   has_proc = false;
-  check(1, "tmpirun: --hosts: 'tmpirun': Permission denied (name fewer hosts)\n");
+  check(1, "tmpirun: --hosts: 'tmpirun': /proc is missing, which says where it is (mount it)\n");
 }
 
 static void some_variables_travel(void **state) {

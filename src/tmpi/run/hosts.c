@@ -71,15 +71,19 @@ bool tm_hosts_add(const char *option, const char *list) {
 }
 
 bool tm_hosts_add_file(const char *option, const char *path) {
-  char line[1024];
+  char *line = NULL;
+  size_t room = 0;
   bool good = true;
   FILE *file = fopen(path, "re");
   if (file == NULL) return fail(option, path, strerror(errno), "name a file of hosts");
-  while (good && fgets(line, sizeof line, file) != NULL) {
+  while (good && getline(&line, &room, file) >= 0) {
     const char *name = line + strspn(line, " \t\r\n");
     size_t length = strcspn(name, " \t\r\n#");
     good = length == 0 || add(option, name, length);
   }
+  /* a folder opens, and cannot be read */
+  if (good && !feof(file)) good = fail(option, path, strerror(errno), "name a file of hosts");
+  free(line);
   fclose(file);
   return good;
 }
@@ -178,8 +182,10 @@ int tm_hosts_launch(int ranks, char *const *words, size_t count) {
   if (launcher == NULL) {
     fail("--hosts", list, "no launcher in PATH that starts processes on other machines",
          "install PRRTE's prterun, or Open MPI's orterun; or srun --mpi=pmix tmpirun");
-  } else if (line == NULL || list == NULL || readlink("/proc/self/exe", own, sizeof own - 1) < 0) {
-    fail("--hosts", "tmpirun", strerror(errno), "name fewer hosts");
+  } else if (line == NULL || list == NULL) {
+    fail("--hosts", "tmpirun", strerror(ENOMEM), "name fewer hosts");
+  } else if (readlink("/proc/self/exe", own, sizeof own - 1) < 0) {
+    fail("--hosts", "tmpirun", "/proc is missing, which says where it is", "mount it");
   } else {
     char *first[] = {launcher, (char *)(uintptr_t)"--host", list, (char *)(uintptr_t)"-n", number};
     memcpy(line, first, sizeof first);
