@@ -5,6 +5,7 @@
  * kernel and the library say of threads is in variables.
  */
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -129,6 +130,33 @@ static void a_rank_without_handlers_sleeps_at_once(void **state) {
     assert_int_equal(sleep_time("thrd_sleep", seconds, ns, NULL), -2);
     assert_int_equal(sleep_count, 0);
   }
+}
+
+/* More than two centuries: nanoseconds would not fit. */
+static void a_rank_sleeps_as_long_as_it_can(void **state) {
+  const uint64_t most = UINT64_MAX / 2;
+  const long seconds[] = {(long)(most / SECOND), LONG_MAX / SECOND, LONG_MAX - 1, LONG_MAX};
+  (void)state;
+  has_signals = false;
+  for (size_t i = 0; i < sizeof seconds / sizeof seconds[0]; i++) {
+    now = 12345;
+    assert_int_equal(sleep_time("nanosleep", seconds[i], SECOND - 1, NULL), 0);
+    assert_true(sleep_count == 1 && slept() == most);
+    now = 12345;
+    assert_int_equal(sleep_by_clock(CLOCK_MONOTONIC, 0, seconds[i], 0, NULL), 0);
+    assert_true(sleep_count == 1 && slept() == most);
+  }
+  now = 12345;
+  assert_int_equal(sleep_time("nanosleep", (long)(most / SECOND) - 1, SECOND - 1, NULL), 0);
+  assert_true(slept() == most / SECOND * SECOND - 1);
+  has_signals = true;
+  now = 12345;
+  handler_after = 3;
+  assert_int_equal(sleep_time("nanosleep", LONG_MAX, 0, NULL), -1);
+  assert_int_equal(errno, EINTR);
+  assert_int_equal(sleep_count, 3);
+  handler_after = NEVER;
+  now = 12345;
 }
 
 static void a_rank_with_handlers_looks_for_calls(void **state) {
@@ -430,6 +458,7 @@ static void standstill(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_rank_without_handlers_sleeps_at_once),
+      cmocka_unit_test(a_rank_sleeps_as_long_as_it_can),
       cmocka_unit_test(a_rank_with_handlers_looks_for_calls),
       cmocka_unit_test(sleeping_until_a_time),
       cmocka_unit_test(threads_of_no_rank_use_libc),

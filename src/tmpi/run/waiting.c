@@ -23,7 +23,11 @@ static bool valid(const struct timespec *time) {
   return time->tv_sec >= 0 && time->tv_nsec >= 0 && time->tv_nsec < SECOND;
 }
 
+/* A time of more than two centuries is cut to that: a rank that sleeps as long as it can has a
+ * timer, as any sleeper has, and is in no deadlock. */
 static uint64_t nanoseconds(const struct timespec *time) {
+  const uint64_t most = MLTP_NEVER / 2;
+  if ((uint64_t)time->tv_sec >= most / SECOND) return most;
   return (uint64_t)time->tv_sec * SECOND + (uint64_t)time->tv_nsec;
 }
 
