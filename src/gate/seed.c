@@ -65,7 +65,7 @@ uint64_t gt_seed_now(clockid_t clock) {
 }
 
 uint64_t gt_seed_deadline(const struct timespec *until, clockid_t clock) {
-  if (until == NULL) return UINT64_MAX;
+  if (until == NULL || until->tv_sec >= GT_SEED_LONGEST_S) return UINT64_MAX;
   uint64_t start = (clock == CLOCK_REALTIME ? EPOCH_S : START_S) * 1000000000ull;
   uint64_t at = (uint64_t)until->tv_sec * 1000000000 + (uint64_t)until->tv_nsec;
   return until->tv_sec >= 0 && at > start ? at - start : 0;

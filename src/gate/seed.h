@@ -16,6 +16,9 @@
 
 #include "gate/lot.h"
 
+/** A longer wait has no limit in a seeded run, s: absolute times of both clocks are less. */
+#define GT_SEED_LONGEST_S INT64_C(4000000000)
+
 /** Reads the options. @return 0, or EINVAL after a message. */
 int gt_seed_start(void);
 

@@ -31,8 +31,10 @@ static int sleep_for(struct gt_thread *me, uint64_t ns) {
   return sleep_seeded(me, CLOCK_MONOTONIC, gt_seed_now(CLOCK_MONOTONIC) + ns);
 }
 
+/* What is longer has no limit: gt_seed_deadline() sees that. */
 static uint64_t ns_of(const struct timespec *time) {
-  return (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_nsec;
+  int64_t seconds = time->tv_sec < GT_SEED_LONGEST_S ? time->tv_sec : GT_SEED_LONGEST_S;
+  return (uint64_t)seconds * 1000000000 + (uint64_t)time->tv_nsec;
 }
 
 GT_EXPORT int nanosleep(const struct timespec *time, struct timespec *left) {

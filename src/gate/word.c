@@ -23,9 +23,6 @@
 #include "gate/next.h"
 #include "gate/seed.h"
 
-/* A longer wait has no limit in a seeded run: absolute times of both clocks are less. */
-#define LONGEST_S INT64_C(4000000000)
-
 /* The arguments behind the number of the call. */
 enum { WORD, CALL, VALUE, TIME, SECOND, BITS, ARGUMENTS };
 
@@ -86,7 +83,7 @@ static int wait_in_lot(struct gt_thread *me, const long arg[]) {
     return error;
   }
   limit.clock = (arg[CALL] & FUTEX_CLOCK_REALTIME) != 0 ? CLOCK_REALTIME : CLOCK_MONOTONIC;
-  if (time != NULL && time->tv_sec < LONGEST_S) {
+  if (time != NULL && time->tv_sec < GT_SEED_LONGEST_S) {
     end = end_of(arg, limit.clock);
     limit.until = &end;
   }

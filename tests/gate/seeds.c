@@ -335,6 +335,9 @@ static void the_clock_is_the_run_s_own(void) {
   EQUAL(gt_seed_deadline(&never, CLOCK_MONOTONIC), (uint64_t)1000 * SECOND);
   EQUAL(gt_seed_deadline(&never, CLOCK_REALTIME), 0);
   CHECK(gt_seed_deadline(NULL, CLOCK_REALTIME) == UINT64_MAX);
+  const struct timespec far = {GT_SEED_LONGEST_S, 0}, near = {GT_SEED_LONGEST_S - 1, 0};
+  EQUAL(gt_seed_deadline(&near, CLOCK_MONOTONIC), (uint64_t)(GT_SEED_LONGEST_S - 1001) * SECOND);
+  CHECK(gt_seed_deadline(&far, CLOCK_MONOTONIC) == UINT64_MAX);
 }
 
 static void park(int i, uint64_t deadline) {

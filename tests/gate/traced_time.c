@@ -116,6 +116,11 @@ static void sleeps_by_the_seed(void) {
   check_sleep(3 * second + 5, CLOCK_REALTIME);
   EQUAL(usleep(1000000), 0);
   check_sleep(101 * second + 7, CLOCK_MONOTONIC);
+  struct timespec longest = {INT64_MAX, 5}; /* nanoseconds would not fit */
+  EQUAL(nanosleep(&longest, NULL), 0);
+  check_sleep(4000000100 * second + 12, CLOCK_MONOTONIC);
+  EQUAL(clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &longest, NULL), 0);
+  check_sleep(4000000000 * second + 5, CLOCK_REALTIME);
   EQUAL(usleep(2500001), 0);
   check_sleep(102 * second + 500001007, CLOCK_MONOTONIC);
   EQUAL(sleep(12), 0);
