@@ -59,6 +59,7 @@ foreach(name slots filled_slots)
   step_test(${name} FILES loader/program.c WRAPS ${counted_blocks})
 endforeach()
 step_test(opened_objects FILES loader/open.c WRAPS ${counted_blocks} realloc dlsym dlvsym)
+step_test(copies FILES loader/locals.c loader/maps.c WRAPS ${counted_blocks} dlopen dlclose)
 
 # match, part, rma
 step_test(deferred FILES match/deferred.c)
