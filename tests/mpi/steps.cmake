@@ -25,6 +25,8 @@ set(counted_blocks malloc calloc aligned_alloc free) # counted_blocks.h
 step_test(fortran_arguments FILES bindings/convert.c WRAPS ${counted_blocks})
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/tmpi/bindings/convert.c PROPERTIES COMPILE_OPTIONS -Wno-missing-prototypes)
 step_test(findings FILES check/finding.c check/summary.c)
+step_test(agreed FILES check/order.c WRAPS ${counted_blocks})
+step_test(calling_threads FILES check/threads.c WRAPS calloc)
 step_test(in_use FILES check/buffers.c object/hash.c WRAPS ${counted_blocks})
 step_test(left_over FILES check/leaks.c check/unreceived.c object/hash.c WRAPS ${counted_blocks})
 step_test(conflicts FILES check/windows.c object/hash.c WRAPS malloc free) # the table of hashes stays
