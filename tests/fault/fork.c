@@ -167,10 +167,13 @@ static int dig(int depth) {
 
 static void *deep(void *p0) { return (void *)(intptr_t)dig((int)(intptr_t)p0); }
 
+/* p0: NULL: in a thread of the child's, not NULL: in its main thread, on the stack of the thread
+ * that forked. */
 static void *overflow(void *p0) {
   pid_t pid = fork();
   if (pid == 0) {
     mltp_init(1);
+    if (p0 != NULL) _exit(deep(NULL) == NULL);
     mltp_attr_t attr = MLTP_ATTR_INIT;
     attr.name = "grandchild";
     mltp_t *thread;
@@ -194,6 +197,18 @@ static void an_overflow_in_a_child_is_reported(void) {
   if (!has_guards()) skip();
   if (SANITIZED) skip();
   check(overflow_in_child, NULL, "stack overflow: thread");
+}
+
+static void overflow_in_main_of_child(void) {
+  mltp_init(0);
+  mltp_join(spawn(overflow, (void *)1), NULL);
+  mltp_finalize();
+}
+
+static void an_overflow_of_a_childs_main_thread_is_reported(void) {
+  if (!has_guards() || on_kernel_backend()) skip(); /* a bound thread's stack is libc's */
+  if (SANITIZED) skip();
+  check(overflow_in_main_of_child, NULL, "'main' used all");
 }
 
 /* -------------------------------------------------- what threads of the parent did */
@@ -291,6 +306,7 @@ int main(void) {
       TEST_BARE(a_hundred_forks_under_load),
       TEST_BARE(the_dump_signal_does_not_kill_a_child),
       TEST_BARE(an_overflow_in_a_child_is_reported),
+      TEST_BARE(an_overflow_of_a_childs_main_thread_is_reported),
       TEST_BARE(a_child_repeats_an_initialiser),
       TEST_BARE(a_child_has_no_readers_of_its_parent),
   };
