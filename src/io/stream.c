@@ -42,6 +42,12 @@ static int write_all(struct mt_io_call *call, const struct mt_io_fd *f) {
   return 0;
 }
 
+/* An empty message is one where messages have bounds. */
+static int write_none(struct mt_io_call *call, const struct mt_io_fd *f) {
+  size_t count;
+  return transmit(call->fd, mt_io_kind(f), call->parts, call->number, call->flags, &count);
+}
+
 static int read_parts(const char *name, int fd, const struct iovec *parts, int number, int flags,
                       size_t *count, uint64_t deadline) {
   struct mt_io_call call = {.name = name,
@@ -58,10 +64,11 @@ static int read_parts(const char *name, int fd, const struct iovec *parts, int n
 
 static int write_parts(const char *name, int fd, const struct iovec *parts, int number, int flags,
                        size_t *count, uint64_t deadline) {
+  bool none = number == 1 && parts->iov_len == 0;
   struct mt_io_call call = {.name = name,
                             .fd = fd,
                             .direction = MT_IO_OUT,
-                            .attempt = write_all,
+                            .attempt = none ? write_none : write_all,
                             .parts = parts,
                             .number = number,
                             .flags = flags};

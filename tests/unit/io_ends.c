@@ -42,6 +42,28 @@ static void *write_in_vain(void *p0) {
   return NULL;
 }
 
+/* A message of no bytes is one where messages have bounds, and what cannot be sent has a reason. */
+static void an_empty_message_is_sent(void) {
+  int ends[2];
+  char byte;
+  size_t count = 7;
+  CHECK_EQUAL(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends), 0);
+  CHECK_EQUAL(mltp_io_send(ends[0], &byte, 0, 0, &count), 0);
+  CHECK_EQUAL(count, 0);
+  CHECK_EQUAL(mltp_io_write(ends[0], &byte, 0, NULL), 0);
+  for (int i = 0; i < 2; i++) {
+    count = 7;
+    CHECK_EQUAL(mltp_io_recv_timed(ends[1], &byte, 1, 0, &count, mltp_after(MS)), 0);
+    CHECK_EQUAL(count, 0);
+  }
+  const struct iovec none[2] = {{&byte, 0}, {&byte, 0}}; /* writev(2) sends nothing, either */
+  CHECK_EQUAL(mltp_io_writev(ends[0], none, 2, NULL), 0);
+  CHECK_EQUAL(mltp_io_recv_timed(ends[1], &byte, 1, 0, &count, mltp_after(MS)), ETIMEDOUT);
+  CHECK_EQUAL(mltp_io_close(ends[1]), 0);
+  CHECK_EQUAL(mltp_io_send(ends[0], &byte, 0, 0, &count), ECONNREFUSED);
+  CHECK_EQUAL(mltp_io_close(ends[0]), 0);
+}
+
 /* Until a writer has filled it: then it waits. */
 static void await_full(int fd) {
   struct pollfd asked = {.fd = fd, .events = POLLOUT};
@@ -345,6 +367,7 @@ int main(void) {
       TEST(mltp_io_close_wakes_writers),
       TEST(mltp_cancel_ends_a_write),
       TEST(mltp_io_write_timed_counts_what_was_written),
+      TEST(an_empty_message_is_sent),
       TEST_ONE_VP(some_dozen_calls_in_a_row_give_way),
       TEST(mltp_io_poll_passes_over_negative_numbers),
       TEST(mltp_io_poll_sees_descriptor_0),
