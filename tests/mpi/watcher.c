@@ -3,7 +3,8 @@
  * The end of a failed job (src/tmpi/run/watch.c, rank_end.c). Most often the watcher ends it.
  * While it makes VPs it may wait for a lock of pthread_create(), which the code that a handler has
  * interrupted holds: then the thread that waits for the end ends the job. Each job is a child of
- * the test, since it ends its process. The clock moves only when a sleeper sleeps.
+ * the test, since it ends its process. The clock moves only when a sleeper sleeps. watch_steps.c
+ * has what the watcher does by itself, and that one thread ends the job.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -57,7 +58,7 @@ static void in_child(bool condition, int line) {
 
 /* Both threads are this one: the watcher calls the other one where it would wait, and gets the CPU
  * back when the other one has napped so often. */
-static void (*at_vps)(void), (*at_wait)(void), (*at_flush)(void);
+static void (*at_vps)(void), (*at_wait)(void);
 static int naps_before_return = NAPS_MOST;
 static sigjmp_buf back;
 
@@ -98,10 +99,7 @@ bool tm_vps_look(void) {
   _Exit(HANGS); /* the lock is still held */
 }
 
-void tm_flush_all(void) {
-  flushes++;
-  if (at_flush != NULL) run_other(at_flush);
-}
+void tm_flush_all(void) { flushes++; }
 
 int os_write(int fd, const char *text, size_t length) {
   static const char expected[] = "tmpirun: rank 0 ended with status 3";
@@ -255,31 +253,12 @@ static void a_rank_that_fails_leaves_the_end_to_the_watcher(void **state) {
   run_job(a_pthread_elsewhere);
 }
 
-static void helps_too(void) {
-  at_flush = NULL;
-  naps_before_return = naps + 2;
-  tm_watch_help(); /* it does not return: the first one ends the job */
-  CHILD_CHECK(false);
-}
-
-static void two_that_help(void) {
-  a_handler_while_vps_are_made();
-  at_flush = helps_too;
-  naps_expected = 3;
-}
-
-static void only_the_first_one_ends_the_job(void **state) {
-  (void)state;
-  run_job(two_that_help);
-}
-
 int main(void) {
   static struct tm_rank rank;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_thread_ends_the_job_of_a_watcher_that_makes_vps),
       cmocka_unit_test(a_watcher_that_waits_ends_the_job_itself),
       cmocka_unit_test(a_rank_that_fails_leaves_the_end_to_the_watcher),
-      cmocka_unit_test(only_the_first_one_ends_the_job),
   };
   tm_job.ranks = &rank;
   tm_job.size = tm_job.here = 1;

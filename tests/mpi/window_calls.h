@@ -44,7 +44,7 @@ int tm_win_check_assert(struct tm_win *win, const char *call, int assertion, int
 
 void tm_win_settle(struct tm_win *win, const char *call) {
   assert_true(win->notes != NULL && call != NULL);
-  note("settles");
+  note(win->start != NULL ? "settles a start" : "settles");
 }
 
 #endif
