@@ -47,6 +47,7 @@ void mltp_blocking_end(void) {
 }
 
 void tm_job_abort(int status) {
+  if (gettid() == getpid()) fail_msg("the test itself ends the job");
   note("abort:%d", status);
   pthread_exit(NULL);
 }
