@@ -123,6 +123,9 @@ step_test(meant_descriptors FILES run/descriptors.c WRAPS open openat creat shm_
 step_test(rank_objects FILES run/objects.c WRAPS dlopen dlmopen dlsym dlvsym dlclose dlerror dlinfo dladdr dladdr1)
 step_test(rank_locales FILES run/locales.c WRAPS newlocale duplocale freelocale uselocale nl_langinfo_l setlocale localeconv
           ${counted_blocks})
+step_test(tmpirun_starts FILES run/tmpirun.c WRAPS realpath _exit)
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/tmpi/run/tmpirun.c PROPERTIES COMPILE_DEFINITIONS main=tmpirun_main
+                            COMPILE_OPTIONS -Wno-missing-prototypes)
 step_test(launcher_variables FILES run/environment.c WRAPS malloc getauxval getenv)
 step_test(carried_folders FILES run/working_directory.c WRAPS open fcntl close fchdir chdir umask calloc)
 step_test(number_notes FILES run/process_number.c WRAPS getpid time access unlink unlinkat remove shm_unlink sem_open sem_unlink)
