@@ -62,6 +62,8 @@ foreach(name slots filled_slots)
 endforeach()
 step_test(opened_objects FILES loader/open.c WRAPS ${counted_blocks} realloc dlsym dlvsym)
 step_test(copies FILES loader/locals.c loader/maps.c WRAPS ${counted_blocks} dlopen dlclose)
+step_test(needed_libraries FILES loader/libraries.c loader/preloaded.c
+          WRAPS ${counted_blocks} strdup realloc dlopen dlinfo dlclose dlerror dlsym)
 
 # match, part, rma
 step_test(deferred FILES match/deferred.c)
