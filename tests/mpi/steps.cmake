@@ -66,6 +66,7 @@ step_test(needed_libraries FILES loader/libraries.c loader/preloaded.c
           WRAPS ${counted_blocks} strdup realloc dlopen dlinfo dlclose dlerror dlsym)
 
 # match, part, rma
+step_test(buffer_account FILES match/bsend_buffer.c WRAPS ${counted_blocks})
 step_test(deferred FILES match/deferred.c)
 step_test(dozes FILES match/complete.c match/mailbox_probe.c mailbox/queue.c)
 step_test(intake_moves FILES match/intake_move.c mailbox/queue.c)
