@@ -57,7 +57,8 @@ void os_poller_remove(const struct os_poller *poller, int fd) {
   errno = saved;
 }
 
-/* Kernels before 5.11 wait for whole milliseconds only. */
+/* Kernels before 5.11 wait for whole milliseconds only. Filters of containers that are older than
+ * the call refuse it by EPERM, which the call itself does not return. */
 static int wait_ms(const struct os_poller *poller, struct epoll_event *events, int most,
                    uint64_t left) {
   uint64_t ms = left / 1000000 + (left % 1000000 != 0);
@@ -73,7 +74,8 @@ int os_poller_wait(const struct os_poller *poller, struct epoll_event *events, i
     uint64_t now = os_now(), left = deadline > now ? deadline - now : 0;
     struct timespec ts = {(time_t)(left / 1000000000u), (long)(left % 1000000000u)};
     count = (int)syscall(SYS_epoll_pwait2, poller->epoll, events, most, &ts, NULL, (size_t)0);
-    if (count < 0 && errno == ENOSYS) count = wait_ms(poller, events, most, left);
+    if (count < 0 && (errno == ENOSYS || errno == EPERM))
+      count = wait_ms(poller, events, most, left);
   }
   /* A program that closes all descriptors closes this one, too. */
   if (count < 0 && errno != EINTR)

@@ -6,6 +6,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <linux/userfaultfd.h>
+#include <mltp/io.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -102,6 +103,22 @@ static void a_lull(void) {
   mltp_finalize();
 }
 
+/* The only VP sleeps until a descriptor is ready or a deadline is over. */
+static void wait_for_a_descriptor(void) {
+  enum { WAIT_NS = 2000000 };
+  int ends[2];
+  char byte = 0;
+  size_t count = 0;
+  refuse();
+  if (mltp_init(1) != 0 || pipe(ends) != 0) _exit(1);
+  uint64_t deadline = mltp_after(WAIT_NS);
+  if (mltp_io_read_timed(ends[0], &byte, 1, &count, deadline) != ETIMEDOUT) _exit(6);
+  if (mltp_now() < deadline) _exit(7);
+  if (mltp_io_write(ends[1], "x", 1, NULL) != 0) _exit(8);
+  if (mltp_io_read_timed(ends[0], &byte, 1, &count, mltp_after(WAIT_NS)) != 0) _exit(9);
+  mltp_finalize();
+}
+
 enum expected { WORKS, INIT_REFUSES, STOPS };
 
 /* libc waits by futex, too, for locks of its own: then it ends the process, with this message. */
@@ -167,6 +184,16 @@ static void done_without_in_the_middle(void **state) {
 static void the_monitor_naps_without_an_alarm(void **state) {
   (void)state;
   check(a_lull, alarms, WORKS);
+}
+
+/* Kernels before 5.11 do not know the call, and filters that are older refuse what they do not
+ * know. */
+static void waits_for_descriptors_are_as_long_without_it(void **state) {
+  (void)state;
+  static const int errors[] = {ENOSYS, EPERM};
+  for (int i = 0; i < 2; i++)
+    check(wait_for_a_descriptor,
+          (struct refusal){"epoll_pwait2", SYS_epoll_pwait2, ANY, 0, errors[i]}, WORKS);
 }
 
 static void no_usable_memory_is_an_error_of_mltp_init(void **state) {
@@ -321,6 +348,7 @@ int main(void) {
       cmocka_unit_test(done_without_from_the_start),
       cmocka_unit_test(done_without_in_the_middle),
       cmocka_unit_test(the_monitor_naps_without_an_alarm),
+      cmocka_unit_test(waits_for_descriptors_are_as_long_without_it),
       cmocka_unit_test(no_usable_memory_is_an_error_of_mltp_init),
       cmocka_unit_test(what_cannot_be_done_without_is_named),
       cmocka_unit_test(packing_is_refused_where_faults_cannot_be_served),
