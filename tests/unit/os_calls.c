@@ -391,12 +391,42 @@ static void a_poller_reports_and_is_interrupted(void) {
   KEEPS_ERRNO(os_poller_reset(&poller));
   KEEPS_ERRNO(os_poller_reset(&poller));
   ENDS_WITH(0, os_poller_wait(&poller, events, 4, 0));
-  int before = poller.epoll;
+  int before[2] = {poller.epoll, poller.wake};
   KEEPS_ERRNO(os_poller_free(&poller));
-  CHECK(poller.epoll == -1 && poller.wake == -1 && fcntl(before, F_GETFD) == -1);
+  CHECK(poller.epoll == -1 && poller.wake == -1);
+  for (int i = 0; i < 2; i++) CHECK_EQUAL(fcntl(before[i], F_GETFD), -1);
   KEEPS_ERRNO(os_poller_free(&poller));
   for (int i = 0; i < 2; i++) close(ends[i]);
   close(file);
+}
+
+/* In a child: only `more` descriptors are left. @return 0, or what is wrong. */
+static int make_poller_with(int more) {
+  struct os_poller poller = {NONE, NONE};
+  struct rlimit before, limit;
+  int lowest = dup(STDERR_FILENO);
+  close(lowest);
+  if (getrlimit(RLIMIT_NOFILE, &before) != 0) return 1;
+  limit = (struct rlimit){(rlim_t)(lowest + more), before.rlim_max};
+  if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return 2;
+  errno = EDOM;
+  int error = os_poller_make(&poller);
+  bool kept = errno == EDOM;
+  setrlimit(RLIMIT_NOFILE, &before);
+  if (error != EMFILE || !kept) return 3;
+  if (poller.epoll != -1 || poller.wake != -1) return 4;
+  return fcntl(lowest, F_GETFD) == -1 ? 0 : 5; /* what was made is closed again */
+}
+
+static void a_poller_needs_two_descriptors(void) {
+  for (int more = 0; more < 2; more++) {
+    int status;
+    pid_t child = fork();
+    if (child == 0) _exit(make_poller_with(more));
+    check_case("%d", more);
+    CHECK_EQUAL(waitpid(child, &status, 0), child);
+    CHECK_EQUAL(status, 0);
+  }
 }
 
 static void an_alarm_wakes_its_owner(void) {
@@ -430,6 +460,7 @@ int main(void) {
       TEST_BARE(limits_of_the_process_are_known),
       TEST_BARE(files_say_why_not),
       TEST_BARE(a_poller_reports_and_is_interrupted),
+      TEST_BARE(a_poller_needs_two_descriptors),
       TEST_BARE(an_alarm_wakes_its_owner),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
