@@ -34,7 +34,8 @@ struct tm_type tm_predefined[TM_PREDEFINED_COUNT];
 static struct tm_rank rank;
 static struct tm_comm *world, *inter; /* of the own two ranks; of these and two others */
 static struct tm_group *own;
-static int teams; /* that have been joined, and not left */
+static int teams;   /* that have been joined, and not left */
+static int forgone; /* teams that the caller has not joined, for want of memory */
 static jmp_buf job_end;
 
 struct tm_team *tm_team_join(uint64_t context, const struct tm_group *group) {
@@ -47,6 +48,12 @@ struct tm_team *tm_team_join(uint64_t context, const struct tm_group *group) {
 struct tm_vp_group *tm_team_vp_group(struct tm_team *team, int number) {
   assert_true(team == (struct tm_team *)&teams && number == 0);
   return NULL;
+}
+
+void tm_team_forgo(uint64_t context, const struct tm_group *group) {
+  assert_true(context != 0 && group->size > 1);
+  assert_true(allocations_left < 0); /* one has failed */
+  forgone++;
 }
 
 void tm_team_leave(struct tm_team *team) {
@@ -195,6 +202,7 @@ static struct tm_group *group_from(int first, int size) {
 static int start(void **state) {
   (void)state;
   allocations_left = -1;
+  forgone = 0;
   tm_job = (struct tm_job){
       .first_size = OWN + OTHERS, .local = OWN + OTHERS, .most = OWN + OTHERS, .next_context = 10};
   tm_predefined[(uintptr_t)MPI_BYTE - TM_PREDEFINED_FIRST].magic = TM_TYPE_MAGIC;
@@ -226,8 +234,8 @@ static bool returns(int (*call)(MPI_Comm *result), MPI_Comm *made, int *error) {
 }
 
 /* Where no memory ends the job, since the others could not learn of it, nothing has to be given
- * back. */
-static void check_each(int (*call)(MPI_Comm *result)) {
+ * back. with_teams: communicators that the call makes and that have a team. */
+static void check_each(int (*call)(MPI_Comm *result), int with_teams) {
   bool failed = true;
   for (int at = 0; failed && at < MOST; at++) {
     MPI_Comm made = MPI_COMM_NULL;
@@ -250,6 +258,8 @@ static void check_each(int (*call)(MPI_Comm *result)) {
     assert_true(own->refs == held && inter->remote->refs == others_held);
   }
   assert_false(failed);
+  /* once for want of the communicator's memory, once for want of the team's */
+  assert_int_equal(forgone, 2 * with_teams);
 }
 
 static int create(MPI_Comm *result) {
@@ -270,22 +280,22 @@ static int create_from_groups(MPI_Comm *result) {
 
 static void intercommunicators(void **state) {
   (void)state;
-  check_each(create);
+  check_each(create, 1);
 }
 
 static void merged_groups(void **state) {
   (void)state;
-  check_each(merge);
+  check_each(merge, 1);
 }
 
 static void communicators_of_groups(void **state) {
   (void)state;
-  check_each(create_from_group);
+  check_each(create_from_group, 1);
 }
 
 static void intercommunicators_of_groups(void **state) {
   (void)state;
-  check_each(create_from_groups);
+  check_each(create_from_groups, 2);
 }
 
 int main(void) {

@@ -71,10 +71,15 @@ static bool add_span(struct tm_comm *comm) {
   return comm->local_comm != NULL;
 }
 
+/* @return whether a communicator of these groups has a team. */
+static bool has_team(const struct tm_group *group, const struct tm_group *remote) {
+  return remote == NULL && group->size > 1 && !tm_group_spans(group);
+}
+
 bool tm_comm_begin(struct tm_comm *comm, struct tm_rank *owner, uint64_t context,
                    struct tm_group *group, struct tm_group *remote) {
-  bool meets = remote == NULL && group->size > 1, spans = meets && tm_group_spans(group);
-  if (meets && !spans && (comm->team = tm_team_join(context, group)) == NULL) return false;
+  bool meets = has_team(group, remote), spans = remote == NULL && group->size > 1 && !meets;
+  if (meets && (comm->team = tm_team_join(context, group)) == NULL) return false;
   comm->magic = TM_COMM_MAGIC;
   comm->refs = 1;
   comm->context = context;
@@ -102,6 +107,7 @@ struct tm_comm *tm_comm_new_for(struct tm_rank *owner, uint64_t context, struct 
     }
     free(comm);
   }
+  if (has_team(group, remote)) tm_team_forgo(context, group);
   if (remote != NULL) tm_group_release(remote);
   tm_group_release(group);
   return NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Teams are made and freed. A table finds them by the context and the first member.
+ * Teams are made and freed. A table finds them by the context and the first member. So does another
+ * table the members that forwent a team before it was made.
  */
 #include "tmpi/object/team.h"
 
@@ -10,10 +11,29 @@
 #include "base/atomic.h"
 #include "core/internal/locks.h"
 
+/* Members that have forgone a team which nobody has made yet. */
+struct forgone {
+  struct tm_hash_node node; /* [ilock: table] */
+  uint64_t context;         /* [const] */
+  int first;                /* [const] */
+  int members;              /* [ilock: table] */
+};
+
 static struct {
   uint32_t ilock;
-  struct tm_hash teams; /* [ilock] */
+  struct tm_hash teams;   /* [ilock] */
+  struct tm_hash forgone; /* [ilock] */
 } table;
+
+/* The table's lock is held. */
+static struct forgone *find_forgone(uint64_t hash, uint64_t context, int first) {
+  struct tm_hash_node *node = tm_hash_first(&table.forgone, hash);
+  for (; node != NULL; node = tm_hash_next(node)) {
+    struct forgone *forgone = (struct forgone *)node; /* its first member */
+    if (forgone->context == context && forgone->first == first) return forgone;
+  }
+  return NULL;
+}
 
 /* The table's lock is held. */
 static struct tm_team *find(uint64_t hash, uint64_t context, int first) {
@@ -116,16 +136,58 @@ struct tm_team *tm_team_join(uint64_t context, const struct tm_group *group) {
   uint64_t hash = tm_hash_words(context, (uint64_t)first);
   mti_lock(&table.ilock);
   struct tm_team *team = find(hash, context, first);
-  if (team == NULL && (team = make(context, group)) != NULL)
+  if (team == NULL && (team = make(context, group)) != NULL) {
     tm_hash_add(&table.teams, &team->node, hash);
+    struct forgone *forgone = find_forgone(hash, context, first);
+    if (forgone != NULL) {
+      team->members -= forgone->members;
+      tm_hash_remove(&table.forgone, &forgone->node);
+      free(forgone);
+    }
+  }
   mti_unlock(&table.ilock);
   return team;
 }
 
+/* The table's lock is held. @return whether the caller frees the team. */
+static bool leave(struct tm_team *team) {
+  if (--team->members > 0) return false;
+  tm_hash_remove(&table.teams, &team->node);
+  return true;
+}
+
 void tm_team_leave(struct tm_team *team) {
   mti_lock(&table.ilock);
-  bool last = --team->members == 0;
-  if (last) tm_hash_remove(&table.teams, &team->node);
+  bool last = leave(team);
   mti_unlock(&table.ilock);
   if (last) free(team);
+}
+
+/* The table's lock is held. Without memory even for this the team of the others stays. */
+static struct forgone *forgone_of(uint64_t hash, uint64_t context, int first) {
+  struct forgone *forgone = find_forgone(hash, context, first);
+  if (forgone != NULL || (forgone = malloc(sizeof *forgone)) == NULL) return forgone;
+  *forgone = (struct forgone){.context = context, .first = first};
+  tm_hash_add(&table.forgone, &forgone->node, hash);
+  return forgone;
+}
+
+void tm_team_forgo(uint64_t context, const struct tm_group *group) {
+  int first = group->ranks[0];
+  uint64_t hash = tm_hash_words(context, (uint64_t)first);
+  struct forgone *all = NULL;
+  mti_lock(&table.ilock);
+  struct tm_team *team = find(hash, context, first), *last = NULL;
+  if (team != NULL) {
+    if (leave(team)) last = team;
+  } else {
+    struct forgone *forgone = forgone_of(hash, context, first);
+    if (forgone != NULL && ++forgone->members == group->size) {
+      tm_hash_remove(&table.forgone, &forgone->node);
+      all = forgone;
+    }
+  }
+  mti_unlock(&table.ilock);
+  free(last);
+  free(all);
 }

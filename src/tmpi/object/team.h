@@ -124,9 +124,12 @@ static inline struct tm_publication *tm_team_slot(const struct tm_team *team, in
   return (struct tm_publication *)(slots + (size_t)rank * team->slot_stride);
 }
 
-/** The team of a new communicator of this context and group; each member joins, and leaves.
- * @return NULL: no memory. */
+/** The team of a new communicator of this context and group; each member joins and leaves, or
+ * forgoes it. @return NULL: no memory. */
 struct tm_team *tm_team_join(uint64_t context, const struct tm_group *group);
+/** Instead of joining: the caller has no memory for the communicator, and so will not leave it. The
+ * other members' team would otherwise stay. */
+void tm_team_forgo(uint64_t context, const struct tm_group *group);
 /** @return the VP group of a member, by its rank. */
 struct tm_vp_group *tm_team_vp_group(struct tm_team *team, int rank);
 void tm_team_leave(struct tm_team *team);
