@@ -117,7 +117,7 @@ void mti_park_unlock(uint32_t *lock, const char *text) {
 
 /* ---- ranks */
 
-/* A communicator of so many ranks: `here` of them on this side of an intercommunicator. */
+/* A communicator: `here` of its ranks are on this side of an intercommunicator. */
 static void make_comm(int size, int here) {
   for (int i = 0; i < RANKS; i++) {
     comms[i] = (struct tm_comm){.magic = TM_COMM_MAGIC,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The account of buffers of buffered sends (src/tmpi/match/bsend_buffer.c): which buffer a message
- * counts in, when there is room, and when a thread that empties a buffer may go on. One thread
+ * counts in, when there is room, and when a thread that empties a buffer may return. One thread
  * plays senders and receivers; what happens in a park is a function of the test.
  */
 #include <setjmp.h>

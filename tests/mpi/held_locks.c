@@ -261,7 +261,7 @@ static void test_conditions(void **state) {
     bool known = i % 2 == 0;
     make(known ? PTHREAD_MUTEX_RECURSIVE : PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_STALLED);
     assert_int_equal(elsewhere(take), 0);
-    if (!known) mutex.__data.__owner = gettid(); /* of whom libc does not ask */
+    if (!known) mutex.__data.__owner = gettid(); /* libc asks no reader for it */
     at_block = start_waker;
     assert_int_equal(wait_once(i / 2), 0);
     assert_int_equal(pthread_join(waker, NULL), 0);
@@ -352,7 +352,7 @@ static void test_waits_for_readers_and_writers(void **state) {
     at_block = free_rwlock;
     assert_int_equal(pthread_rwlock_wrlock(&lock), 0); /* as if another rank's */
     assert_int_equal(reads[i](), 0);
-    check_trace("[ ] "); /* a reader now, for whom the next one waits */
+    check_trace("[ ] "); /* held by a reader now: the next one waits */
     assert_int_equal(writes[i](), 0);
     check_trace("[ ] ");
     assert_int_equal(lock.__data.__cur_writer, NUMBER);

@@ -37,7 +37,7 @@ static struct tm_symbol symbols[] = {{"work", &of_work, NULL, false, 0, 0},
                                      {"main", &of_main, NULL, false, 0, 0},
                                      {"data", &of_data, NULL, false, 0, 0},
                                      {"last", &of_last, NULL, false, 0, 0}};
-static char prog_path[] = "/home/u/prog", library_path[] = "libown.so";
+static char prog_path[] = "/srv/u/prog", library_path[] = "libown.so";
 static struct tm_image prog = {.path = prog_path,
                                .span = 0x4000,
                                .exports = symbols,
@@ -233,7 +233,7 @@ static void name_by_module(const void *unused) {
   (void)unused;
   must_name(in(0, 0x100), "line 7000100");
   must_name(in(2, 0x100), "line 7000100");
-  must_trace("objects:0 open:3 /home/u/prog@7000000 libown.so@7004000 /proc/self/exe@400000 ");
+  must_trace("objects:0 open:3 /srv/u/prog@7000000 libown.so@7004000 /proc/self/exe@400000 ");
   has_name = false;
   must_name(in(2, 0x100), "prog+0x100 (main)");
 }
@@ -422,7 +422,7 @@ static void find_running(const void *unused) {
   by_module[1] = in(0, 0x110);
   must_find(in(0, 0x200), ""); /* names are of calls, before the address */
   must_trace(
-      "( objects:0 open:3 /home/u/prog@7000000 libown.so@7004000 /proc/self/exe@400000 "
+      "( objects:0 open:3 /srv/u/prog@7000000 libown.so@7004000 /proc/self/exe@400000 "
       "from:70001ff ) ( from:70001ff ) ( from:70001ff ) ( from:70001ff ) ( from:70001ff ) ");
   by_module[0] = LIBC + 0x210;
   must_find(in(0, 0x110), "MPI_Send"); /* one look is enough */

@@ -32,7 +32,7 @@ static struct tm_symbol symbols[] = {{"part", &of_part, NULL, false, 0, 0},
                                      {"local", &of_local, NULL, false, 0, 0},
                                      {"label", &of_label, NULL, false, 0, 0}};
 static struct link_map maps[4], copies[3] = {{.l_name = (char[]){"copy"}}};
-static struct tm_image app = {.path = (char[]){"/home/u/app"},
+static struct tm_image app = {.path = (char[]){"/srv/u/app"},
                               .exports = symbols,
                               .export_count = 4,
                               .maps = maps},
@@ -258,7 +258,7 @@ static void test_a_rank_opens_its_own_copy(void **state) {
   assert_null(libc_error); /* what the search has left */
   calling = NULL;
   assert_ptr_equal(CALL(dlopen)("x.so", RTLD_LAZY), &handle_of_own);
-  check_trace("open:/home/u/app,x.so,1 ");
+  check_trace("open:/srv/u/app,x.so,1 ");
   assert_ptr_equal(CALL(dlopen)(NULL, RTLD_LAZY), &handle_of_app);
   assert_ptr_equal(CALL(dlopen)("", RTLD_LAZY), &handle_of_app);
   check_trace("");
@@ -411,7 +411,7 @@ static void test_symbols_of_one_object(void **state) {
   check_error(NULL);
   libc_finds = false;
   assert_null(CALL(dlsym)(&handle_of_app, "f"));
-  check_error("/home/u/app: undefined symbol: f");
+  check_error("/srv/u/app: undefined symbol: f");
   trace[0] = '\0';
   assert_null(CALL(dlsym)(&handle_of_own, "f"));
   check_trace("in:/opt/own.so,f ");
@@ -447,7 +447,7 @@ static void test_objects_by_their_handles(void **state) {
 static void check_address(size_t offset, const char *name, size_t start_of) {
   Dl_info info = {.dli_sname = "before"};
   assert_int_not_equal(CALL(dladdr)(arena + offset, &info), 0);
-  assert_string_equal(info.dli_fname, "/home/u/app");
+  assert_string_equal(info.dli_fname, "/srv/u/app");
   assert_ptr_equal(info.dli_fbase, arena);
   if (name == NULL) {
     assert_null(info.dli_sname);

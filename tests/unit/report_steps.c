@@ -151,7 +151,7 @@ static void begin(void) {
   awaited.class_ = MLTP_LOCK_SEMAPHORE;
 }
 
-/* @return whether a deadlock is reported, where the process has so many kernel threads. */
+/* @return whether a deadlock is reported, where the process has `tasks` kernel threads. */
 static bool reports(int tasks) {
   world.tasks = tasks;
   trace[0] = said[0] = '\0';
