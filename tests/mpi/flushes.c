@@ -31,8 +31,11 @@ static struct sink {
   FILE *stream;
 } out = {.name = "out"}, err = {.name = "err"}, other = {.name = "other"};
 
+static void (*at_write)(void); /* what other threads do meanwhile; NULL: nothing */
+
 static ssize_t write_sink(void *cookie, const char *text, size_t length) {
   const struct sink *sink = cookie;
+  if (at_write != NULL) at_write();
   note("%s:%.*s", sink->name, (int)length, text);
   errno = sink->error;
   return sink->error == 0 ? (ssize_t)length : -1;
@@ -201,6 +204,36 @@ static void the_first_error_counts(void **state) {
   check_trace("out:1 err:2 other:3 ");
 }
 
+static void nothing(void) {}
+
+static void *open_and_close(void *unused) {
+  FILE *file = tmpfile();
+  assert_non_null(file);
+  fclose(file);
+  return unused;
+}
+
+static void another_thread_opens(void) {
+  pthread_t thread;
+  assert_int_equal(pthread_create(&thread, NULL, open_and_close, NULL), 0);
+  assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+/* The write may wait for what another rank reads. */
+static void other_ranks_open_streams_meanwhile(void **state) {
+  struct sink second = {.name = "second"};
+  (void)state;
+  open_sink(&second);
+  fputs("4", second.stream);
+  fputs("3", other.stream);
+  at_write = another_thread_opens;
+  assert_int_equal(tm_flush_free(), 0);
+  at_write = NULL;
+  check_trace("second:4 other:3 ");
+  with_held(second.stream, nothing); /* it has been given back */
+  fclose(second.stream);
+}
+
 /* The list of streams begins with the newest. */
 static void the_first_error_of_other_streams(void **state) {
   struct sink older = {.name = "older"}, newer = {.name = "newer"};
@@ -337,6 +370,7 @@ int main(void) {
       FLUSH_TEST(a_stream_that_is_held_stays),
       FLUSH_TEST(a_stream_of_another_rank_stays),
       FLUSH_TEST(the_first_error_counts),
+      FLUSH_TEST(other_ranks_open_streams_meanwhile),
       FLUSH_TEST(the_first_error_of_other_streams),
       FLUSH_TEST(a_thread_writes_all),
       FLUSH_TEST(the_wait_lasts_until_all_is_written),

@@ -51,17 +51,31 @@ static bool is_to_flush(FILE *stream) {
   return __fpending(stream) != 0 && tm_owner_other(fileno_unlocked(stream)) == TM_OWNER_NONE;
 }
 
-/* @return the first errno value; 0. */
-static int flush_free(void) {
-  int error = 0;
+/* @return the next stream to be flushed, locked; NULL: there is none. after: the last one; NULL:
+ * all are still to be looked at. */
+static FILE *take_next(const FILE *after) {
   FILE *const *list = all_streams();
   _IO_list_lock();
-  for (FILE *stream = list != NULL ? *list : NULL; stream != NULL; stream = stream->_chain) {
+  FILE *first = list != NULL ? *list : NULL, *stream = first;
+  while (after != NULL && stream != NULL && stream != after) stream = stream->_chain;
+  stream = after != NULL && stream != NULL ? stream->_chain : first; /* first: `after` is closed */
+  for (; stream != NULL; stream = stream->_chain) {
     if (ftrylockfile(stream) != 0) continue;
-    if (is_to_flush(stream) && fflush_unlocked(stream) != 0 && error == 0) error = errno;
+    if (is_to_flush(stream)) break;
     funlockfile(stream);
   }
   _IO_list_unlock();
+  return stream;
+}
+
+/* A write to a full pipe waits for its reader, another rank maybe: that one may open and close
+ * streams meanwhile. @return the first errno value; 0. */
+static int flush_free(void) {
+  int error = 0;
+  for (FILE *stream = NULL; (stream = take_next(stream)) != NULL;) {
+    if (fflush_unlocked(stream) != 0 && error == 0) error = errno;
+    funlockfile(stream);
+  }
   return error;
 }
 
