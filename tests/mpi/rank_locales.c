@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "captured.h"
 #include "counted_blocks.h"
 #include "internal_locks.h"
 #include "overridden.h"
@@ -148,8 +149,16 @@ static void test_nothing_is_done_before_a_rank_has_one(void **state) {
   check_trace("libc:1,? ");
 }
 
+static void use_first(const void *unused) {
+  (void)unused;
+  CALL(uselocale)(newlocale(LC_ALL_MASK, "u", NULL));
+  if (strcmp(trace, "hook use:u ") != 0) _exit(98);
+}
+
 static void test_the_first_one(void **state) {
   (void)state;
+  char text[100];
+  assert_true(captured_in_child(use_first, NULL, text, sizeof text)); /* by the other function */
   assert_string_equal(set(LC_ALL, "de"), "de");
   check_trace("hook use:de "); /* VPs follow from now on */
   assert_string_equal(set(LC_ALL, "fr"), "fr");
