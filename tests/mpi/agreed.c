@@ -259,7 +259,9 @@ static void data_that_have_to_be_the_same(void **state) {
       check_two(first, changed, of_data);
       changed.data = (struct tm_data){comms, 2, MPI_DOUBLE};
       check_two(first, changed, of_data);
-      changed.data.buffer = MPI_IN_PLACE; /* it gives no data */
+      changed.data = (struct tm_data){comms, 0, MPI_INT}; /* none are data, too */
+      check_two(first, changed, of_data);
+      changed.data = (struct tm_data){MPI_IN_PLACE, 2, MPI_DOUBLE}; /* it gives no data */
       check_two(first, changed, NULL);
       changed.data = (struct tm_data){comms, 2, NULL}; /* the call says so */
       check_two(first, changed, NULL);
@@ -289,6 +291,12 @@ static void what_is_said_of_ranks_that_differ(void **state) {
   assert_false(comes(1, call(BCAST, 0)));
   check_said("");
   assert_int_equal(aborts, 1);
+  int before = blocks;
+  make_comm(2, 2);
+  assert_true(comes(0, call(BCAST, 0)));
+  assert_false(comes(1, call(BCAST, 1)));
+  assert_int_equal(blocks, before + 2); /* the phase stays, for ranks that come later */
+  said[0] = '\0';
   make_comm(2, 2);
   assert_true(comes(0, call(BCAST, 0)));
   allocations_left = 0; /* of the set of ranks */
