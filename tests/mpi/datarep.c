@@ -116,6 +116,11 @@ static void integers(void) {
   MPI_File_iwrite_at(file, (MPI_Offset)rank * EACH, values, EACH, MPI_INT, &request);
   MPI_Wait(&request, &status);
   CHECK(count_of(MPI_INT) == EACH);
+  /* by a function that takes large counts */
+  EXPECT(MPI_SUCCESS, MPI_File_set_view(file, 16, MPI_INT, MPI_INT, "to read", MPI_INFO_NULL));
+  memset(got, 0, sizeof got);
+  MPI_File_read_at(file, (MPI_Offset)rank * EACH, got, EACH, MPI_INT, &status);
+  CHECK(count_of(MPI_INT) == EACH && memcmp(got, values, sizeof got) == 0);
   EXPECT(MPI_SUCCESS, MPI_File_set_view(file, 16, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
   MPI_File_read_at(file, (MPI_Offset)rank * (MPI_Offset)sizeof raw, raw, sizeof raw, MPI_BYTE,
                    &status);

@@ -401,6 +401,20 @@ static void devices(void) {
   MPI_File_close(&device);
 }
 
+/* A new view begins at its first element, for the shared pointer, too. */
+static void pointers_of_a_new_view(void) {
+  int value;
+  MPI_Offset own = -1, shared = -1;
+  open_as(MPI_MODE_RDWR, MPI_INFO_NULL);
+  EXPECT(MPI_SUCCESS, MPI_File_read(file, &value, 1, MPI_INT, &status));
+  EXPECT(MPI_SUCCESS, MPI_File_read_shared(file, &value, 1, MPI_INT, &status));
+  EXPECT(MPI_SUCCESS, MPI_File_set_view(file, 4, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
+  MPI_File_get_position(file, &own);
+  MPI_File_get_position_shared(file, &shared);
+  CHECK(own == 0 && shared == 0);
+  MPI_File_close(&file);
+}
+
 int main(int argc, char **argv) {
   int size;
   check_start(&argc, &argv, &size);
@@ -410,6 +424,7 @@ int main(int argc, char **argv) {
   MPI_File_write_at(file, 0, cells, CELLS, MPI_INT, &status);
   MPI_File_close(&file);
   views();
+  pointers_of_a_new_view();
   descending_places();
   no_data();
   types_of_views();
