@@ -6,12 +6,14 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -241,6 +243,61 @@ static bool is_readable(const char *address) {
   return os_peek(&byte, address, 1) == 1;
 }
 
+/* @return whether the kernel shows a flag of the mapping at an address: "dd": it is not in cores,
+ * "nh": it gets no huge pages. */
+static bool has_flag(const char *address, const char *flag) {
+  char line[512];
+  bool found = false, here = false;
+  FILE *maps = fopen("/proc/self/smaps", "re");
+  CHECK(maps != NULL);
+  while (maps != NULL && fgets(line, sizeof line, maps) != NULL) {
+    char *low, *high;
+    if (sscanf(line, "%p-%p ", (void **)&low, (void **)&high) == 2)
+      here = address >= low && address < high;
+    else if (here && strncmp(line, "VmFlags:", 8) == 0)
+      found = strstr(line, flag) != NULL;
+  }
+  if (maps != NULL) fclose(maps);
+  return found;
+}
+
+/* A core has no terabyte of stacks that nobody uses, and a stack has no page of 2 MiB. */
+static void what_is_reserved_is_not_dumped(void) {
+  enum { SPACE = 16 << 20 };
+  if (EMULATED) skip(); /* the emulator shows its own mappings */
+  bool has_huge = access("/sys/kernel/mm/transparent_hugepage/enabled", F_OK) == 0;
+  page = os_page_size();
+  char *space = os_reserve(SPACE);
+  CHECK(space != NULL);
+  CHECK(has_flag(space, " dd") && has_flag(space + SPACE - 1, " dd"));
+  CHECK_EQUAL(has_flag(space, " nh"), has_huge);
+  CHECK_EQUAL(os_commit(space, page), 0);
+  CHECK(!has_flag(space, " dd") && has_flag(space + page, " dd"));
+  CHECK_EQUAL(os_enable(space + page, page, false), 0);
+  CHECK(has_flag(space + page, " dd"));
+  os_show_in_cores(space + page, page);
+  CHECK(!has_flag(space + page, " dd"));
+  os_release(space, SPACE);
+  space = os_map_memory(SPACE);
+  CHECK_EQUAL(has_flag(space, " nh"), has_huge);
+  os_unmap(space, SPACE);
+  CHECK(!is_readable(space));
+}
+
+static void memory_is_there_before_its_first_access(void) {
+  enum { POPULATE_WRITE = 23 }; /* advice of Linux 5.14 */
+  unsigned char there[PAGES];
+  if (EMULATED) skip(); /* the emulator takes no advice */
+  page = os_page_size();
+  char *space = os_reserve(PAGES * page);
+  CHECK(space != NULL && os_enable(space, PAGES * page, false) == 0);
+  bool known = madvise(space + 3 * page, page, POPULATE_WRITE) == 0;
+  os_touch(space + 1, page); /* of two pages */
+  CHECK_EQUAL(mincore(space, PAGES * page, there), 0);
+  for (int i = 0; i < 3; i++) CHECK_EQUAL(there[i] & 1, known && i < 2);
+  os_release(space, PAGES * page);
+}
+
 static void address_space_becomes_memory(void) {
   page = os_page_size();
   char *bad = (char *)page + 1; /* no page begins here */
@@ -255,12 +312,9 @@ static void address_space_becomes_memory(void) {
   CHECK(is_readable(space + 2 * page) && !is_readable(space + 3 * page));
   ENDS_WITH(ENOMEM, os_enable(bad, page, false));
   KEEPS_ERRNO(os_show_in_cores(bad, page));
-  unsigned char there[2] = {0, 0};
   KEEPS_ERRNO(os_touch(space + 1, page));
   KEEPS_ERRNO(os_touch(bad, page));
   memset(space, 'x', 2 * page);
-  CHECK_EQUAL(mincore(space, 2 * page, there), 0);
-  CHECK((there[0] & 1) != 0 && (there[1] & 1) != 0);
   KEEPS_ERRNO(os_trim(space, page));
   KEEPS_ERRNO(os_trim(bad, page));
   CHECK(space[0] == 0 && space[page] == 'x');
@@ -339,6 +393,14 @@ static void files_say_why_not(void) {
   CHECK_EQUAL(os_file_identity(fd, &device, &inode), 0);
   CHECK(fstat(fd, &status) == 0 && device == status.st_dev && inode == status.st_ino);
   CHECK(!os_file_is_noexec(-1));
+  const char *const mounted[] = {"/proc/self/stat", path};
+  for (int i = 0; i < 2; i++) {
+    struct statvfs system;
+    int file = open(mounted[i], O_RDONLY | O_CLOEXEC);
+    CHECK_EQUAL(fstatvfs(file, &system), 0);
+    CHECK_EQUAL(os_file_is_noexec(file), (system.f_flag & ST_NOEXEC) != 0);
+    close(file);
+  }
   ENDS_WITH(0, os_read_text(path, text, 6));
   CHECK_TEXT(text, "12345");
   ENDS_WITH(EFBIG, os_read_text(path, text, 5)); /* no room for the end */
@@ -346,6 +408,7 @@ static void files_say_why_not(void) {
   ENDS_WITH(ENOENT, os_read_text("/no/such/file", text, sizeof text));
   ENDS_WITH(EISDIR, os_read_text("/tmp", text, sizeof text));
   os_file_close(fd);
+  CHECK_EQUAL(fcntl(fd, F_GETFD), -1);
   CHECK_EQUAL(os_file_make("/no/such/folder/file", &fd), ENOENT);
   CHECK_EQUAL(os_file_make(path, &fd), 0);
   CHECK_EQUAL(os_file_identity(fd, &device, &inode), 0);
@@ -456,6 +519,8 @@ int main(void) {
       TEST_BARE(messages_have_addresses),
       TEST_BARE(connections_say_why_not),
       TEST_BARE(address_space_becomes_memory),
+      TEST_BARE(what_is_reserved_is_not_dumped),
+      TEST_BARE(memory_is_there_before_its_first_access),
       TEST_BARE(a_mark_is_none_in_a_child),
       TEST_BARE(limits_of_the_process_are_known),
       TEST_BARE(files_say_why_not),
