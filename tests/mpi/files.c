@@ -44,6 +44,8 @@ static void check_record_locks(int rank, int size) {
   MPI_Barrier(MPI_COMM_WORLD);
   found = (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET};
   CHECK(lockf(fd, F_TEST, 0) == 0 && fcntl(fd, F_GETLK, &found) == 0 && found.l_type == F_UNLCK);
+  CHECK(lockf(fd, F_TEST + 1, 0) == -1 &&
+        errno == EINVAL); /* it is no command, and locks nothing */
   MPI_Barrier(MPI_COMM_WORLD);
   close(fd);
 }

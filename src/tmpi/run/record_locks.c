@@ -53,6 +53,10 @@ static int fcntl_rank(int fd, int command, ...) {
 static int lockf_rank(int fd, int command, off_t length) {
   struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_CUR, .l_len = length};
   if (!is_shared()) return lockf(fd, command, length);
+  if (command != F_TEST && command != F_ULOCK && command != F_LOCK && command != F_TLOCK) {
+    errno = EINVAL;
+    return -1;
+  }
   fd = tm_streams_meant(fd);
   if (command == F_TEST) {
     if (lock_record(fd, F_OFD_GETLK, &lock, &lock) != 0 || lock.l_type == F_UNLCK)
