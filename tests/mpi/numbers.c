@@ -245,6 +245,8 @@ static void check_program(const char *own) {
   length = readlinkat(AT_FDCWD, "/proc/self/exe", found, sizeof found - two);
   CHECK(length == (ssize_t)strlen(whole) && memcmp(found, whole, (size_t)length) == 0);
   CHECK(realpath("/proc/self/exe", found) != NULL && strcmp(found, whole) == 0);
+  const char *volatile no_path = NULL;
+  CHECK(realpath(no_path, found) == NULL && errno == EINVAL);
   CHECK(readlinkat(AT_FDCWD, "/proc/self/fd/none", found, two) == -1 && errno == ENOENT);
 }
 

@@ -10,8 +10,10 @@
 #include "tmpi/rank/rank.h"
 #include "tmpi/run/override.h"
 
+/* Without a path libc and the kernel have their errors. */
 static bool is_own_file(const char *path) {
   char own[64];
+  if (path == NULL) return false;
   snprintf(own, sizeof own, "/proc/%d/exe", (int)getpid());
   return tm_rank_number() >= 0 && (strcmp(path, "/proc/self/exe") == 0 || strcmp(path, own) == 0);
 }
