@@ -132,6 +132,17 @@ static void a_rank_without_handlers_sleeps_at_once(void **state) {
   }
 }
 
+static void clocks_that_are_none(void **state) {
+  enum { NONE = 99 };
+  (void)state;
+  has_signals = false;
+  for (int flags = 0; flags <= TIMER_ABSTIME; flags += TIMER_ABSTIME) {
+    assert_int_equal(sleep_by_clock(NONE, flags, 1, 0, NULL), EINVAL);
+    assert_int_equal(sleep_by_clock(CLOCK_THREAD_CPUTIME_ID, flags, 1, 0, NULL), EINVAL);
+    assert_int_equal(sleep_count, 0);
+  }
+}
+
 /* More than two centuries: nanoseconds would not fit. */
 static void a_rank_sleeps_as_long_as_it_can(void **state) {
   const uint64_t most = UINT64_MAX / 2;
@@ -459,6 +470,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_rank_without_handlers_sleeps_at_once),
       cmocka_unit_test(a_rank_sleeps_as_long_as_it_can),
+      cmocka_unit_test(clocks_that_are_none),
       cmocka_unit_test(a_rank_with_handlers_looks_for_calls),
       cmocka_unit_test(sleeping_until_a_time),
       cmocka_unit_test(threads_of_no_rank_use_libc),

@@ -67,13 +67,14 @@ static int nanosleep_rank(const struct timespec *time, struct timespec *left) {
 
 static int clock_nanosleep_rank(clockid_t clock, int flags, const struct timespec *time,
                                 struct timespec *left) {
-  struct timespec now = {0, 0};
+  struct timespec now;
   uint64_t rest = 0;
   if (is_outside()) return clock_nanosleep(clock, flags, time, left);
   if (!valid(time)) return EINVAL;
-  if ((flags & TIMER_ABSTIME) != 0 && clock_gettime(clock, &now) != 0) return errno;
-  if (nanoseconds(time) > nanoseconds(&now))
-    rest = sleep_for(nanoseconds(time) - nanoseconds(&now));
+  if (clock == CLOCK_THREAD_CPUTIME_ID) return EINVAL; /* as in libc */
+  if (clock_gettime(clock, &now) != 0) return errno;
+  uint64_t begin = (flags & TIMER_ABSTIME) != 0 ? nanoseconds(&now) : 0;
+  if (nanoseconds(time) > begin) rest = sleep_for(nanoseconds(time) - begin);
   if (left != NULL && (flags & TIMER_ABSTIME) == 0) *left = as_time(rest);
   return rest == 0 ? 0 : EINTR;
 }
