@@ -56,11 +56,11 @@ static void a_write_waits_for_its_reader(void) {
   free(text);
 }
 
-static volatile sig_atomic_t interrupted;
+static int interrupted; /* [atomic] */
 
 static void interrupt(int signo) {
   (void)signo;
-  interrupted = 1;
+  __atomic_store_n(&interrupted, 1, __ATOMIC_RELAXED);
 }
 
 struct interruption {
@@ -76,7 +76,7 @@ static void *interrupt_and_read(void *p0) {
   while (ioctl(i->from, FIONREAD, &written) == 0 && written == 0) continue;
   while (os_task_state(&i->task) == OS_TASK_RUNS) continue;
   CHECK_EQUAL(pthread_kill(i->writer, SIGUSR1), 0);
-  while (!interrupted) continue;
+  while (!__atomic_load_n(&interrupted, __ATOMIC_RELAXED)) continue;
   return read_to_the_end(&i->from);
 }
 
