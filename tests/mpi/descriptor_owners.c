@@ -289,6 +289,20 @@ static void test_a_rank_ends(void **state) {
   check_trace("null ");
 }
 
+static void end_with_one(const void *unused) {
+  (void)unused;
+  make_as(2, 30, 300);
+  tm_owners_end(2);
+  if (strcmp(trace, "null replace:30 close:900 ") != 0) _exit(98);
+}
+
+/* Its first descriptor is enough. In a job in which no rank has had one. */
+static void test_a_rank_that_ends_with_its_first_descriptor(void **state) {
+  (void)state;
+  char text[10];
+  assert_true(captured_in_child(end_with_one, NULL, text, sizeof text));
+}
+
 /* It has taken a number that was another rank's, which has none any more. */
 static void test_counts_of_descriptors(void **state) {
   (void)state;
@@ -334,6 +348,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       ROW(test_one_rank), /* the first one */
       ROW(test_no_memory),
+      ROW(test_a_rank_that_ends_with_its_first_descriptor), /* before the others */
       ROW(test_descriptors_of_tmpirun),
       ROW(test_the_maker_has_it),
       ROW(test_numbers_without_owners),
