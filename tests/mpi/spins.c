@@ -72,7 +72,7 @@ static void start(int local) {
   is_alone = nears = false;
 }
 
-/* Waits for an end after so many looks. */
+/* Waits for an end after `looks` looks. */
 static bool spins(int looks, const struct tm_rank *waker) {
   polls = 0;
   looks_left = looks;
