@@ -361,15 +361,35 @@ static void ranks_have_what_libc_keeps_if_the_program_uses_it(void **state) {
 }
 
 static void ranks_cannot_have_what_libc_keeps(void **state) {
+  static const char no_mpi[] =
+      "/bin/program: libmpi_abi.so.1 is not among the libraries of tmpirun (install tmpirun and "
+      "its libraries from one build)";
   (void)state;
   mpi->is_loaded = false;
-  REFUSED("");
+  REFUSED(no_mpi);
   again();
   no_map = true;
-  REFUSED("");
+  REFUSED(no_mpi);
+  assert_int_equal(mpi->handles, 0);
   again();
   files[1].is_damaged = true;
   REFUSED("");
+}
+
+/* ld.so(8) may know libmpi_abi by a name alone. */
+static void what_libc_keeps_is_beside_mpi(void **state) {
+  static const char *const folders[] = {"/lib/", "lib/", ""};
+  (void)state;
+  for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+    char expected[32], name[32];
+    again();
+    snprintf(expected, sizeof expected, "%stmpi/private.so", folders[i]);
+    snprintf(name, sizeof name, "%slibmpi_abi.so.1", folders[i]);
+    mpi->map.l_name = name;
+    application->asks = "environ";
+    FOUND("private.so", "");
+    assert_string_equal(program.images[1]->path, expected);
+  }
 }
 
 /* ---- the heap */
@@ -415,6 +435,7 @@ int main(void) {
       LIBRARY_TEST(preloaded_tools_come_first),
       LIBRARY_TEST(ranks_have_what_libc_keeps_if_the_program_uses_it),
       LIBRARY_TEST(ranks_cannot_have_what_libc_keeps),
+      LIBRARY_TEST(what_libc_keeps_is_beside_mpi),
       LIBRARY_TEST(no_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
