@@ -77,10 +77,12 @@ int tmf_size(MPI_Comm comm) {
 int tmf_neighbors(MPI_Comm comm) {
   int kind, in = 0, out = 0, weighted, rank;
   if (PMPI_Topo_test(comm, &kind) != MPI_SUCCESS) return 0;
-  if (kind == MPI_CART && PMPI_Cartdim_get(comm, &in) == MPI_SUCCESS) return 2 * in;
-  if (kind == MPI_GRAPH && PMPI_Comm_rank(comm, &rank) == MPI_SUCCESS &&
-      PMPI_Graph_neighbors_count(comm, rank, &in) == MPI_SUCCESS)
-    return in;
+  if (kind == MPI_CART) {
+    PMPI_Cartdim_get(comm, &in);
+    return 2 * in;
+  }
+  if (kind == MPI_GRAPH && PMPI_Comm_rank(comm, &rank) == MPI_SUCCESS)
+    PMPI_Graph_neighbors_count(comm, rank, &in);
   if (kind == MPI_DIST_GRAPH) PMPI_Dist_graph_neighbors_count(comm, &in, &out, &weighted);
   return in > out ? in : out;
 }
