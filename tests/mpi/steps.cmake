@@ -119,6 +119,12 @@ endforeach()
 set(libcs_actions init destroy addclose addclosefrom_np adddup2 addopen addchdir_np addfchdir_np addtcsetpgrp_np)
 list(TRANSFORM libcs_actions PREPEND posix_spawn_file_actions_)
 step_test(child_actions FILES run/spawn_actions.c WRAPS ${libcs_actions} strdup reallocarray free)
+step_test(rank_children FILES run/children.c
+          WRAPS fork forkpty posix_spawn posix_spawnp pidfd_spawn pidfd_spawnp posix_spawn_file_actions_destroy wait4 waitid getpgid
+          getpgrp ${counted_blocks})
+step_test(rank_commands FILES run/children.c
+          WRAPS fork forkpty posix_spawn posix_spawnp pidfd_spawn pidfd_spawnp posix_spawn_file_actions_destroy
+          posix_spawn_file_actions_adddup2 wait4 waitid getpgid getpgrp pipe2 fdopen system popen pclose ${counted_blocks})
 step_test(audits FILES run/audited.c WRAPS dlopen dlinfo dlclose access asprintf free)
 step_test(argp_as_libc FILES run/argument_parser.c WRAPS exit)
 foreach(name rank_threads thread_ends)
