@@ -89,6 +89,9 @@ if(NOT MLTP_SANITIZE STREQUAL "thread") # as above
   step_test(spawn_served FILES comm/spawn_service.c WRAPS free)
 endif()
 
+# private
+step_test(rank_environment FILES private/environment.c WRAPS pthread_mutex_lock pthread_mutex_unlock calloc getauxval)
+
 # report
 step_test(reasons FILES report/cause.c report/cause_arrived.c report/cause_collective.c report/text.c WRAPS ${counted_blocks})
 step_test(described FILES report/report.c report/text.c report/gathered.c WRAPS ${counted_blocks})
