@@ -92,6 +92,9 @@ endif()
 # private
 step_test(rank_environment FILES private/environment.c WRAPS pthread_mutex_lock pthread_mutex_unlock calloc getauxval)
 
+# rank
+step_test(job_notes FILES rank/rank.c WRAPS getrandom getpid fflush _exit)
+
 # report
 step_test(reasons FILES report/cause.c report/cause_arrived.c report/cause_collective.c report/text.c WRAPS ${counted_blocks})
 step_test(described FILES report/report.c report/text.c report/gathered.c WRAPS ${counted_blocks})
