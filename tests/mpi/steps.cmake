@@ -94,6 +94,7 @@ step_test(rank_environment FILES private/environment.c WRAPS pthread_mutex_lock 
 
 # rank
 step_test(job_notes FILES rank/rank.c WRAPS getrandom getpid fflush _exit)
+step_test(code_turns FILES rank/user_code.c)
 
 # report
 step_test(reasons FILES report/cause.c report/cause_arrived.c report/cause_collective.c report/text.c WRAPS ${counted_blocks})
