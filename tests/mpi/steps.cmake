@@ -21,7 +21,7 @@ endfunction()
 
 set(counted_blocks malloc calloc aligned_alloc free) # counted_blocks.h
 
-# bindings, attr, check, object
+# bindings, attr, check, error, object
 step_test(fortran_arguments FILES bindings/convert.c WRAPS ${counted_blocks})
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/tmpi/bindings/convert.c PROPERTIES COMPILE_OPTIONS -Wno-missing-prototypes)
 step_test(kept_attributes FILES attr/attribute.c attr/keyval.c object/hash.c WRAPS ${counted_blocks} realloc)
@@ -30,6 +30,7 @@ step_test(agreed FILES check/order.c WRAPS ${counted_blocks})
 step_test(calling_threads FILES check/threads.c WRAPS calloc)
 step_test(in_use FILES check/buffers.c object/hash.c WRAPS ${counted_blocks})
 step_test(left_over FILES check/leaks.c check/unreceived.c object/hash.c WRAPS ${counted_blocks})
+step_test(added_codes FILES error/code.c WRAPS ${counted_blocks} realloc strdup)
 step_test(teams FILES object/team.c object/hash.c WRAPS ${counted_blocks})
 step_test(conflicts FILES check/windows.c object/hash.c WRAPS malloc free) # the table of hashes stays
 
