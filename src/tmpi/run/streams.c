@@ -392,10 +392,11 @@ static int dup2_rank(int from, int to) {
 }
 
 static int dup3_rank(int from, int to, int flags) {
-  if (is_own(to) && from != to) return redirect(from, to, "dup3");
+  if (from == to) return dup3(to, to, flags); /* it fails */
+  if (is_own(to)) return redirect(from, to, "dup3");
   if (to == STDIN_FILENO && is_shared()) warn_redirected("dup3");
-  return is_shared() && from != to ? copy_to(tm_streams_meant(from), to, flags, "dup3")
-                                   : dup3(tm_streams_meant(from), to, flags);
+  return is_shared() ? copy_to(tm_streams_meant(from), to, flags, "dup3")
+                     : dup3(tm_streams_meant(from), to, flags);
 }
 
 static int open_flags(const char *mode) {
