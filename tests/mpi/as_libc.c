@@ -21,6 +21,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include <wchar.h>
@@ -450,7 +452,9 @@ static void the_break_moves(void **state) {
   assert_ptr_equal(sbrk(0), first + 5);
   assert_int_equal(brk(first - 1), -1);
   assert_int_equal(errno, ENOMEM);
+  errno = 0;
   assert_ptr_equal(sbrk(-6), failed);
+  assert_int_equal(errno, ENOMEM);
   assert_ptr_equal(sbrk(INTPTR_MAX), failed);
   assert_ptr_equal(sbrk(0), first + 5);
   assert_int_equal(brk(first), 0);
@@ -462,6 +466,55 @@ static void the_break_moves(void **state) {
   assert_int_equal((uintptr_t)end % (uintptr_t)sysconf(_SC_PAGESIZE), 0);
   assert_int_equal(brk(end + 1), -1);
   assert_int_equal(brk(first), 0);
+}
+
+/* ---- the break where address space is limited: in a child, before it moves here */
+
+enum { MEGABYTE = 1 << 20 };
+
+/* Runs a function in a child that may get as many bytes of address space more as it has. @return
+ * its result. */
+static int with_space(size_t bytes, int (*run)(void)) {
+  int status;
+  pid_t child = fork();
+  if (child == 0) {
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (file == NULL || fscanf(file, "%lu", &pages) != 1) _exit(99);
+    fclose(file);
+    rlim_t most = pages * (rlim_t)sysconf(_SC_PAGESIZE) + bytes;
+    _exit(setrlimit(RLIMIT_AS, &(struct rlimit){most, most}) == 0 ? run() : 99);
+  }
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status));
+  return WEXITSTATUS(status);
+}
+
+static int has_no_break(void) {
+  errno = 0;
+  if ((intptr_t)sbrk(0) != -1 || errno != ENOMEM) return 1;
+  errno = 0;
+  return brk((void *)&errno) == -1 && errno == ENOMEM ? 0 : 2;
+}
+
+/* 32 megabytes are the largest power of two that fits. */
+static int has_a_small_heap(void) {
+  char *first = sbrk(0);
+  if ((intptr_t)first == -1) return 1;
+  if (brk(first + 32 * MEGABYTE) != 0) return 2;
+  first[32 * MEGABYTE - 1] = 1;
+  if (brk(first + 32 * MEGABYTE + 1) != -1 || errno != ENOMEM) return 3;
+  if ((intptr_t)sbrk(1) != -1) return 4;
+  return sbrk(0) == first + 32 * MEGABYTE ? 0 : 5;
+}
+
+static int has_the_smallest_heap(void) { return (intptr_t)sbrk(MEGABYTE) != -1 ? 0 : 1; }
+
+static void the_break_moves_within_a_limit_of_address_space(void **state) {
+  (void)state;
+  assert_int_equal(with_space(MEGABYTE / 2, has_no_break), 0);
+  assert_int_equal(with_space(MEGABYTE + MEGABYTE / 2, has_the_smallest_heap), 0);
+  assert_int_equal(with_space((size_t)48 * MEGABYTE, has_a_small_heap), 0);
 }
 
 /* Whole characters, their parts, and what is none; from a fresh state each time, or not. */
@@ -498,6 +551,7 @@ int main(void) {
       cmocka_unit_test(mounted_file_systems_are_the_same),
       cmocka_unit_test(times_are_the_same),
       cmocka_unit_test(the_hash_table_keeps_what_it_is_given),
+      cmocka_unit_test(the_break_moves_within_a_limit_of_address_space),
       cmocka_unit_test(the_break_moves),
       cmocka_unit_test(characters_are_as_long),
   };
