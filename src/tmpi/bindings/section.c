@@ -59,18 +59,18 @@ static MPI_Datatype whole(const struct tmf_array *array, MPI_Datatype element) {
   return made;
 }
 
-/* @return the type of the first elements, in their order. */
+/* @return the type of the first elements, in their order; MPI_DATATYPE_NULL: no memory. Frees the
+ * type of an element. */
 static MPI_Datatype beginning(const struct tmf_array *array, MPI_Datatype element,
                               MPI_Count count) {
   MPI_Count at[TMF_RANK_MAX] = {0};
   MPI_Count *places = calloc(count > 0 ? (size_t)count : 1, sizeof *places);
   MPI_Datatype made = MPI_DATATYPE_NULL;
-  if (places == NULL) return made;
-  for (MPI_Count i = 0; i < count; i++) {
+  for (MPI_Count i = 0; places != NULL && i < count; i++) {
     for (int d = 0; d < array->rank; d++) places[i] += at[d] * step_of(array, d);
     for (int d = 0; d < array->rank && ++at[d] == extent_of(array, d); d++) at[d] = 0;
   }
-  PMPI_Type_create_hindexed_block_c(count, 1, places, element, &made);
+  if (places != NULL) PMPI_Type_create_hindexed_block_c(count, 1, places, element, &made);
   free(places);
   PMPI_Type_free(&element);
   return made;
@@ -92,7 +92,8 @@ static struct tmf_section make(const struct tmf_array *array, MPI_Count count, M
     return refuse("it has fewer elements than the count says, or the last one is not whole");
   MPI_Datatype made = element_type(array, type, size);
   made = wanted == there ? whole(array, made) : beginning(array, made, wanted);
-  if (made != MPI_DATATYPE_NULL) PMPI_Type_commit(&made);
+  if (made == MPI_DATATYPE_NULL) return refuse("no memory for the places of its elements");
+  PMPI_Type_commit(&made);
   return (struct tmf_section){array->base, 1, made, made};
 }
 
