@@ -93,6 +93,7 @@ endif()
 
 # private
 step_test(rank_environment FILES private/environment.c WRAPS pthread_mutex_lock pthread_mutex_unlock calloc getauxval)
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/tmpi/private/environment.c PROPERTIES COMPILE_OPTIONS -U_GNU_SOURCE) # its own
 
 # rank
 step_test(job_notes FILES rank/rank.c WRAPS getrandom getpid fflush _exit)
