@@ -135,9 +135,11 @@ step_test(rank_children FILES run/children.c
 step_test(rank_commands FILES run/children.c
           WRAPS fork forkpty posix_spawn posix_spawnp pidfd_spawn pidfd_spawnp posix_spawn_file_actions_destroy
           posix_spawn_file_actions_adddup2 wait4 waitid getpgid getpgrp pipe2 fdopen system popen pclose ${counted_blocks})
-step_test(rank_streams FILES run/streams.c
-          WRAPS fcntl dup2 dup3 close closefrom close_range open write writev fileno fopen tmpfile fdopen freopen fflush fclose dirfd
-          closedir malloc posix_spawn_file_actions_adddup2 posix_spawn_file_actions_addclose)
+foreach(name rank_streams rank_stream_calls)
+  step_test(${name} FILES run/streams.c
+            WRAPS fcntl dup2 dup3 close closefrom close_range open write writev fileno fopen tmpfile fdopen freopen fflush fclose dirfd
+            closedir malloc posix_spawn_file_actions_adddup2 posix_spawn_file_actions_addclose)
+endforeach()
 step_test(audits FILES run/audited.c WRAPS dlopen dlinfo dlclose access asprintf free)
 step_test(argp_as_libc FILES run/argument_parser.c WRAPS exit)
 foreach(name rank_threads thread_ends)

@@ -133,6 +133,7 @@ void tm_owners_end(int of) { note("end:%d", of); }
 
 static char files[FDS + 1]; /* the letter of each one's file; '.': it is closed */
 static bool on_exec[FDS];   /* it is closed then */
+static int add_error;       /* of lists of actions */
 static int taken = -1;      /* another rank takes this number before the next copy */
 
 static inline bool is_open(int fd) { return fd >= 0 && fd < FDS && files[fd] != '.'; }
@@ -227,13 +228,15 @@ ssize_t __wrap_writev(int fd, const struct iovec *parts, int count) {
 int __wrap_posix_spawn_file_actions_adddup2(posix_spawn_file_actions_t *list, int fd, int to);
 int __wrap_posix_spawn_file_actions_adddup2(posix_spawn_file_actions_t *list, int fd, int to) {
   note("dup:%d,%d", fd, to);
-  return list == NULL ? ENOMEM : 0;
+  assert_non_null(list);
+  return add_error;
 }
 
 int __wrap_posix_spawn_file_actions_addclose(posix_spawn_file_actions_t *list, int fd);
 int __wrap_posix_spawn_file_actions_addclose(posix_spawn_file_actions_t *list, int fd) {
   note("close:%d", fd);
-  return list == NULL ? ENOMEM : 0;
+  assert_non_null(list);
+  return add_error;
 }
 
 /* ---- streams of libc's: places in an array, each with its descriptor */
@@ -328,7 +331,7 @@ static inline int set_up(void **state) {
   memset(on_exec, 0, sizeof on_exec);
   owners_fail = route_fails = routed = memory_is_out = no_stream = false;
   followed = NULL;
-  rank = locks = stream_count = 0;
+  rank = locks = stream_count = add_error = 0;
   writes_left = taken = -1;
   memcpy(files, "ioeab.....", sizeof files);
   memset(owners, NO_OWNER, FDS);
