@@ -16,7 +16,7 @@ __attribute__((section("tmpi_fortran"), used)) static void in_section(void) {}
 /* ---- what is around it */
 
 static char data[1000], place;        /* place: what data is in C */
-static char types[20];                /* their addresses stand for those that are made */
+static char types[20];                /* their addresses stand for new types */
 static int made, freed;               /* types */
 static MPI_Count size, extent, bound; /* of the type that a call is given */
 
@@ -120,7 +120,7 @@ static void check(struct tmf_array array, MPI_Count count, const char *expected)
   assert_ptr_equal(section.at, data);
   assert_int_equal(section.count, 1);
   assert_true((char *)section.type == &types[made - 1] && section.made == section.type);
-  assert_int_equal(freed, made - 1); /* those that it is made of */
+  assert_int_equal(freed, made - 1); /* its parts */
   tmf_section_end(&section);
   assert_int_equal(freed, made);
   assert_int_equal(blocks, 0);

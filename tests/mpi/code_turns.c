@@ -115,7 +115,7 @@ static void test_waiters_get_it_in_the_order_they_came(void **state) {
   check_trace("park-1 park-2 park-3 resume-1 resume-2 resume-3 ");
 }
 
-/* ---- who needs it */
+/* ---- when a thread needs it */
 
 static void test_code_is_shared_while_threads_call_it(void **state) {
   (void)state;
