@@ -66,7 +66,7 @@ foreach(name slots filled_slots)
 endforeach()
 step_test(opened_objects FILES loader/open.c WRAPS ${counted_blocks} realloc dlsym dlvsym)
 step_test(copies FILES loader/locals.c loader/maps.c WRAPS ${counted_blocks} dlopen dlclose)
-step_test(needed_libraries FILES loader/libraries.c loader/preloaded.c
+step_test(needed_libraries FILES loader/libraries.c loader/preloaded.c loader/beside.c
           WRAPS ${counted_blocks} strdup realloc dlopen dlinfo dlclose dlerror dlsym)
 
 # match, part, rma
@@ -140,7 +140,7 @@ foreach(name rank_streams rank_stream_calls)
             WRAPS fcntl dup2 dup3 close closefrom close_range open write writev fileno fopen tmpfile fdopen freopen fflush fclose dirfd
             closedir malloc posix_spawn_file_actions_adddup2 posix_spawn_file_actions_addclose)
 endforeach()
-step_test(audits FILES run/audited.c WRAPS dlopen dlinfo dlclose access asprintf free)
+step_test(audits FILES run/audited.c loader/beside.c WRAPS dlopen dlinfo dlclose access asprintf free)
 step_test(argp_as_libc FILES run/argument_parser.c WRAPS exit)
 foreach(name rank_threads thread_ends)
   step_test(${name} FILES run/threads.c WRAPS dlsym gettid sched_setaffinity pthread_sigmask ${counted_blocks})

@@ -260,25 +260,9 @@ bool tm_program_opens(const struct tm_program *program) {
   return false;
 }
 
-/* Beside libmpi_abi. @return false: ld.so(8) does not tell where that is. */
-static bool find_rank_library(char path[PATH_MAX]) {
-  struct link_map *mpi;
-  /* dladdr() of a function would compare each symbol of the library with it */
-  void *handle = dlopen("libmpi_abi.so.1", RTLD_LAZY | RTLD_NOLOAD);
-  if (handle == NULL) return false;
-  bool known = dlinfo(handle, RTLD_DI_LINKMAP, &mpi) == 0;
-  if (known) {
-    const char *slash = strrchr(mpi->l_name, '/');
-    int folder = slash != NULL ? (int)(slash - mpi->l_name) + 1 : 0;
-    snprintf(path, PATH_MAX, "%.*stmpi/private.so", folder, mpi->l_name);
-  }
-  dlclose(handle);
-  return known;
-}
-
 static bool add_rank_library(struct tm_program *program) {
   char path[PATH_MAX];
-  if (!find_rank_library(path))
+  if (!tm_search_beside("tmpi/private.so", path))
     return tm_refuse(program->images[0]->path,
                      "libmpi_abi.so.1 is not among the libraries of tmpirun (install tmpirun and "
                      "its libraries from one build)");

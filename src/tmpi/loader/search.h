@@ -19,6 +19,10 @@ bool tm_search(const struct tm_image *image, const char *name, char where[PATH_M
 /** @return whether a file lies in a folder of the system's, not of the program's. */
 bool tm_search_is_system(const char *path);
 
+/** beside.c: the path of a file in the folder of libmpi_abi, as ld.so(8) has found it.
+ * @return false: tmpirun has no such library. dlerror() may say why. */
+bool tm_search_beside(const char *name, char where[PATH_MAX]);
+
 /** cache.c: @return the path that ldconfig(8) has noted for a name; NULL: none. */
 const char *tm_cache_find(const char *name);
 

@@ -4,22 +4,19 @@
 
 #include <dlfcn.h>
 #include <limits.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tmpi/check/check.h"
 #include "tmpi/loader/program.h"
+#include "tmpi/loader/search.h"
 #include "tmpi/rank/rank.h"
 
 const void *tm_module(const char *name, const char *symbol) {
-  char path[PATH_MAX];
-  Dl_info library;
-  if (dladdr((const void *)(uintptr_t)tm_job_flush, &library) == 0) return NULL;
-  const char *slash = strrchr(library.dli_fname, '/');
-  size_t folder = slash != NULL ? (size_t)(slash - library.dli_fname) + 1 : 0;
-  snprintf(path, sizeof path, "%.*stmpi/%s.so", (int)folder, library.dli_fname, name);
+  char file[64], path[PATH_MAX];
+  snprintf(file, sizeof file, "tmpi/%s.so", name);
+  if (!tm_search_beside(file, path)) return NULL;
   void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   return module != NULL ? dlsym(module, symbol) : NULL;
 }
