@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "counted_blocks.h"
+#include "counted_realloc.h"
 #include "internal_locks.h"
 #include "tmpi/error/code.h"
 #include "tmpi/rank/rank.h"
@@ -17,17 +17,9 @@ enum { FIRST = MPI_ERR_LASTCODE + 1 };
 
 static struct tm_rank ranks[30], *rank = ranks, *caller; /* a rank keeps its codes until the end */
 
-void *__wrap_realloc(void *block, size_t size);
-void *__real_realloc(void *block, size_t size);
 char *__wrap_strdup(const char *text);
 
 struct tm_rank *tm_rank_self(void) { return caller; }
-
-void *__wrap_realloc(void *block, size_t size) {
-  if (allocation_fails()) return NULL;
-  blocks += block == NULL;
-  return __real_realloc(block, size);
-}
 
 char *__wrap_strdup(const char *text) {
   size_t size = strlen(text) + 1;

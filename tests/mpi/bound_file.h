@@ -7,6 +7,7 @@
 #ifndef TESTS_MPI_BOUND_FILE_H
 #define TESTS_MPI_BOUND_FILE_H
 
+#include "counted_realloc.h"
 #include "elf_file.h"
 
 #include <dlfcn.h>
@@ -65,14 +66,6 @@ static int found_instead; /* what tmpirun has in the place of a function of libc
 
 static const void * override(const char *name) {
   return strcmp(name, "asked") == 0 ? &found_instead : NULL;
-}
-
-void *__real_realloc(void *block, size_t size);
-void *__wrap_realloc(void *block, size_t size);
-void *__wrap_realloc(void *block, size_t size) {
-  if (allocation_fails()) return NULL;
-  blocks += block == NULL;
-  return __real_realloc(block, size);
 }
 
 /* ---- binding */

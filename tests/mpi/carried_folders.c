@@ -15,6 +15,7 @@
 #include "captured.h"
 #include "core/internal/direct_switch.h"
 #include "internal_locks.h"
+#include "must.h"
 #include "os/os.h"
 #include "overridden.h"
 #include "tmpi/loader/program.h"
@@ -32,16 +33,6 @@ static int rank; /* the calling one */
 
 int tm_rank_number(void) { return rank; }
 struct tm_process *tm_process_self(void) { return rank >= 0 ? &processes[rank] : NULL; }
-
-/* In the process of a case nothing but its end says that it failed. */
-static void must(bool good, const char *what) {
-  if (good) return;
-  fprintf(stderr, "failed: %s\n", what);
-  fflush(stderr);
-  _exit(98);
-}
-
-#define MUST(condition) must(condition, #condition)
 
 static void must_trace(const char *expected) {
   MUST(locked == 0);

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "core/internal/locks.h"
-#include "counted_blocks.h"
+#include "counted_realloc.h"
 #include "tmpi/attr/attribute.h"
 #include "tmpi/error/errors.h"
 #include "tmpi/layout/type.h"
@@ -38,14 +38,6 @@ struct tm_rank *tm_enter(const char *call) {
 void mti_lock(uint32_t *lock) { assert_int_equal((*lock)++, 0); }
 void mti_unlock(uint32_t *lock) { assert_int_equal((*lock)--, 1); }
 
-void *__real_realloc(void *block, size_t size);
-void *__wrap_realloc(void *block, size_t size);
-void *__wrap_realloc(void *block, size_t size) {
-  if (allocation_fails()) return NULL;
-  blocks += block == NULL;
-  return __real_realloc(block, size);
-}
-
 /* ---- objects, and whose error it is */
 
 struct tm_comm *tm_comm_of(MPI_Comm handle) { return handle == (MPI_Comm)&comm ? &comm : NULL; }
@@ -58,13 +50,17 @@ struct tm_attributes **tm_type_attributes(MPI_Datatype handle, struct tm_type *o
 static const void *failed_on; /* a communicator, or a window; NULL: none */
 static char said[64];
 
+static void note_failure(const void *on, const char *call, const char *format, va_list list) {
+  vsnprintf(said, sizeof said, format, list);
+  assert_non_null(call);
+  failed_on = on;
+}
+
 int tm_fail(struct tm_comm *on, const char *call, int code, const char *format, ...) {
   va_list list;
   va_start(list, format);
-  vsnprintf(said, sizeof said, format, list);
+  note_failure(on, call, format, list);
   va_end(list);
-  assert_non_null(call);
-  failed_on = on;
   return code;
 }
 
@@ -75,10 +71,8 @@ int tm_fail_code(struct tm_comm *on, const char *call, int code) {
 int tm_win_fail(struct tm_win *on, const char *call, int code, const char *format, ...) {
   va_list list;
   va_start(list, format);
-  vsnprintf(said, sizeof said, format, list);
+  note_failure(on, call, format, list);
   va_end(list);
-  assert_non_null(call);
-  failed_on = on;
   return code;
 }
 

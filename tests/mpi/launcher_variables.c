@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "captured.h"
+#include "must.h"
 #include "overridden.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/object/world.h"
@@ -82,16 +83,6 @@ char *__wrap_getenv(const char *name) {
   note("libc:%s", name);
   return text;
 }
-
-/* In the process of a case nothing but its end says that it failed. */
-static void must(bool good, const char *what) {
-  if (good) return;
-  fprintf(stderr, "failed: %s\n", what);
-  fflush(stderr);
-  _exit(98);
-}
-
-#define MUST(condition) must(condition, #condition)
 
 static void check(void (*acts)(const void *), const void *argument) {
   if (!captured_in_child(acts, argument, text, sizeof text)) fail_msg("%s", text);

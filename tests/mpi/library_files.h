@@ -20,7 +20,7 @@
 
 #include <cmocka.h>
 
-#include "counted_blocks.h"
+#include "counted_realloc.h"
 #include "tmpi/loader/policy.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/loader/search.h"
@@ -31,14 +31,6 @@ char *__real_strdup(const char *text);
 char *__wrap_strdup(const char *text);
 char *__wrap_strdup(const char *text) {
   return allocation_fails() ? NULL : counted(__real_strdup(text));
-}
-
-void *__real_realloc(void *block, size_t size);
-void *__wrap_realloc(void *block, size_t size);
-void *__wrap_realloc(void *block, size_t size) {
-  if (allocation_fails()) return NULL;
-  blocks += block == NULL;
-  return __real_realloc(block, size);
 }
 
 /* ---- names: a string table of all files */
