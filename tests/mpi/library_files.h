@@ -21,6 +21,7 @@
 #include <cmocka.h>
 
 #include "counted_realloc.h"
+#include "refused.h"
 #include "tmpi/loader/policy.h"
 #include "tmpi/loader/program.h"
 #include "tmpi/loader/search.h"
@@ -235,19 +236,6 @@ void *__wrap_dlsym(void *handle, const char *name);
 void *__wrap_dlsym(void *handle, const char *name) {
   assert_string_equal(name, "MPI_Init");
   return ((struct loaded *)handle)->is_tool ? handle : NULL;
-}
-
-/* ---- messages */
-
-static char said[TM_REFUSAL];
-
-bool tm_refuse(const char *path, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  int length = snprintf(said, sizeof said, "%s: ", path);
-  vsnprintf(said + length, sizeof said - (size_t)length, format, arguments);
-  va_end(arguments);
-  return false;
 }
 
 #endif

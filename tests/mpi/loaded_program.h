@@ -23,6 +23,7 @@
 #include "counted_blocks.h"
 #include "os/map.h"
 #include "os/os.h"
+#include "refused.h"
 #include "tmpi/loader/open.h"
 
 enum { PAGE = 4096, MOST_IMAGES = 4, OPEN_PAGES = 28, MEMORY = 64 * PAGE };
@@ -34,7 +35,6 @@ static const char *asks[MOST_IMAGES][2]; /* what each image asks others for */
 static const char *defines[MOST_IMAGES]; /* what each one defines */
 static uint64_t flags_1;                 /* of the application */
 static bool opens;                       /* the program calls dlopen() */
-static char said[TM_REFUSAL];
 
 /* ---- the reader, and the search for libraries */
 
@@ -108,15 +108,6 @@ bool tm_image_asks(const struct tm_image *image, const char *name) {
 
 bool tm_image_is_loaded(const struct tm_image *image, int rank) {
   return image->opened == NULL || image->opened[rank] != 0;
-}
-
-bool tm_refuse(const char *path, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  int length = snprintf(said, sizeof said, "%s: ", path);
-  vsnprintf(said + length, sizeof said - (size_t)length, format, arguments);
-  va_end(arguments);
-  return false;
 }
 
 /* ---- the kernel */
