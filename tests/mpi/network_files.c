@@ -11,6 +11,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "captured.h"
 #include "tmpi/io/file.h"
 #include "tmpi/match/transport.h"
 #include "tmpi/rank/rank.h"
@@ -19,14 +20,14 @@
 struct tm_job tm_job;
 static const struct tm_transport transport;
 static int file_fd, opened_fd; /* of the file; what open() returns */
-static bool is_nfs;
-static int removed; /* number of descriptors to come whose files have no name */
+static long magic;             /* of the file system */
+static int removed;            /* number of descriptors to come whose files have no name */
 static int error_of_statx, error_of_open, error_of_dup, error_of_stat;
 
 int __wrap_fstatfs(int fd, struct statfs *system);
 int __wrap_fstatfs(int fd, struct statfs *system) {
   assert_true(fd == file_fd || fd == opened_fd);
-  system->f_type = is_nfs ? NFS_SUPER_MAGIC : TMPFS_MAGIC;
+  system->f_type = magic;
   return 0;
 }
 
@@ -98,7 +99,7 @@ static int start(void **state) {
   tm_job.far = &transport;
   file_fd = 41;
   opened_fd = 42;
-  is_nfs = true;
+  magic = NFS_SUPER_MAGIC;
   removed = error_of_statx = error_of_open = error_of_dup = error_of_stat = 0;
   trace[0] = '\0';
   return 0;
@@ -143,7 +144,7 @@ static void one_node_asks_nothing(void **state) {
 static void another_file_system_is_not_asked(void **state) {
   const struct tm_file_common common = file(MPI_MODE_RDWR);
   (void)state;
-  is_nfs = false;
+  magic = TMPFS_MAGIC;
   removed = 1;
   assert_int_equal(tm_file_open_name("name", O_RDWR), opened_fd);
   check_trace("asks of . opens name rw ");
@@ -250,11 +251,48 @@ static void data_that_may_be_read_are_forgotten(void **state) {
   }
 }
 
+/* ---- file systems that cannot be asked */
+
+static void open_twice(const void *unused) {
+  (void)unused;
+  const struct tm_file_common reads = file(MPI_MODE_RDONLY), writes = file(MPI_MODE_RDWR);
+  tm_file_warn_of_memory(&reads);
+  tm_file_warn_of_memory(&writes);
+  tm_file_warn_of_memory(&writes);
+}
+
+/* The client of each node may remember what no call makes it ask for. */
+static void writers_on_a_file_system_in_user_space_are_warned_once(void **state) {
+  char said[512];
+  (void)state;
+  magic = FUSE_SUPER_MAGIC;
+  assert_true(captured_in_child(open_twice, NULL, said, sizeof said));
+  const char *first = strstr(said, "tmpi: warning: 'dir/file' is on a file system in user space");
+  assert_ptr_equal(first, said);
+  assert_null(strstr(first + 1, "tmpi:"));
+  tm_job.far = NULL;
+  assert_true(captured_in_child(open_twice, NULL, said, sizeof said));
+  assert_string_equal(said, "");
+}
+
+static void others_are_not_warned(void **state) {
+  static const long others[] = {TMPFS_MAGIC, NFS_SUPER_MAGIC, EXT4_SUPER_MAGIC};
+  char said[512];
+  (void)state;
+  for (int i = 0; i < 3; i++) {
+    magic = others[i];
+    assert_true(captured_in_child(open_twice, NULL, said, sizeof said));
+    assert_string_equal(said, "");
+  }
+}
+
 #define FILES(test) cmocka_unit_test_setup(test, start)
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       FILES(a_name_is_asked_of_its_folder),
+      FILES(writers_on_a_file_system_in_user_space_are_warned_once),
+      FILES(others_are_not_warned),
       FILES(one_node_asks_nothing),
       FILES(another_file_system_is_not_asked),
       FILES(a_file_with_a_name_is_opened),

@@ -121,6 +121,9 @@ void tm_file_refresh_name(const char *name);
 int tm_file_open_name(const char *name, int flags);
 /** Opens a file on NFS again, so that a write takes only its own bytes. @return 0 or an errno. */
 int tm_file_write_at_once(const struct tm_file_common *common);
+/** Warns, once in a process, where nodes may not see what others write to a file, whatever is done.
+ */
+void tm_file_warn_of_memory(const struct tm_file_common *common);
 /** @return 0 or an errno. */
 int tm_file_size(const struct tm_file_common *common, MPI_Offset *size);
 /** Lets this node see what others have done to the file and its size. */

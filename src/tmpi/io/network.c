@@ -13,6 +13,9 @@
  * A node of NFS that has a page writes all of it, and so loses what another node has written to it
  * since. Linux writes no more than it was given where each write goes to the server at once, which
  * is chosen.
+ *
+ * A file system in user space (FUSE) has a process on each node, which may remember all of this,
+ * too. No call makes it ask its server, so a job is warned before it writes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,13 +27,16 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/atomic.h"
 #include "tmpi/io/file.h"
 #include "tmpi/rank/rank.h"
 
-static bool is_on_nfs(int fd) {
+static bool is_on(int fd, long magic) {
   struct statfs system;
-  return fstatfs(fd, &system) == 0 && system.f_type == NFS_SUPER_MAGIC;
+  return fstatfs(fd, &system) == 0 && system.f_type == magic;
 }
+
+static bool is_on_nfs(int fd) { return is_on(fd, NFS_SUPER_MAGIC); }
 
 /* What the server has of an open file. @return 0 or an errno. */
 static int ask_server(int fd, struct statx *now) {
@@ -80,6 +86,19 @@ int tm_file_write_at_once(const struct tm_file_common *common) {
   int error = dup3(fd, common->fd, O_CLOEXEC) < 0 ? errno : 0;
   close(fd);
   return error;
+}
+
+void tm_file_warn_of_memory(const struct tm_file_common *common) {
+  static uint32_t warned; /* [atomic] */
+  bool writes = (common->amode & MPI_MODE_RDONLY) == 0;
+  if (tm_job.far == NULL || !writes || !is_on(common->fd, FUSE_SUPER_MAGIC)) return;
+  if (mt_or_relaxed(&warned, 1) != 0) return; /* relaxed: a mark alone */
+  fprintf(
+      stderr,
+      "tmpi: warning: '%s' is on a file system in user space (FUSE): its client on each node may "
+      "remember names, sizes and data, and show old ones even after MPI_File_sync() (tmpirun(1) "
+      "says what helps)\n",
+      common->name);
 }
 
 /* ---- sizes and data */

@@ -103,6 +103,7 @@ int tm_file_common_open(const char *name, int amode, int members, struct tm_file
   common->refs = (uint32_t)members;
   mltp_lock_init(&common->transfers, MLTP_LOCK_STANDARD, "a file in atomic mode");
   if ((amode & MPI_MODE_APPEND) != 0) common->shared = common->begin = state.st_size;
+  tm_file_warn_of_memory(common);
   *result = common;
   return 0;
 }
