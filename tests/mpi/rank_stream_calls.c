@@ -23,11 +23,21 @@ static void test_writes_go_to_the_streams(void **state) {
   assert_int_equal(CALL(writev)(1, parts, 3), 2);
   writes_left = 0;
   assert_int_equal(CALL(writev)(1, parts, 3), -1);
+  parts[0].iov_len = 1;
+  writes_left = 1;
+  assert_int_equal(CALL(writev)(1, parts, 3), 1);
+  parts[0].iov_len = 0; /* which is no failure */
+  writes_left = -1;
+  assert_int_equal(CALL(writev)(1, parts, 3), 4);
   trace[0] = '\0';
   assert_int_equal(CALL(dprintf)(1, "%d", 55), 2);
   assert_int_equal(((checked *)row("__dprintf_chk"))(0, 9, "%s", "abc"), 3);
   check_trace("put:1,55 write:5,abc ");
   assert_int_equal(CALL(dprintf)(9, "text"), -1);
+  assert_int_equal(CALL(dprintf)(1, "%s", ""), 0);
+  trace[0] = '\0';
+  assert_int_equal(CALL(dprintf)(1, "%ls", L"\x3b1"), -1); /* no bytes for it in this locale */
+  check_trace("");
   routed = false;
   trace[0] = '\0';
   assert_int_equal(CALL(write)(1, "x", 1), 1);
@@ -70,10 +80,34 @@ static void test_children_have_the_rank_s(void **state) {
   tm_streams_expose(0);
   assert_string_equal(files, "ab.aba....");
   check_trace("dup2:5,0 dup2:4,1 ");
+  rank = 1; /* it has redirected nothing */
+  output_files[1] = 3;
+  add_error = 0;
+  assert_int_equal(tm_streams_spawn(&list), 0);
+  check_trace("dup:3,1 dup:3,2 ");
+}
+
+static void test_two_ranks_are_several(void **state) {
+  (void)state;
+  start_job(2);
+  assert_true(tm_streams_is_shared(stdout));
+  assert_int_equal(CALL(dup2)(3, 1), 1);
+  assert_int_equal(tm_streams_meant(1), 5);
+}
+
+/* Once in a job: other tests of input are in other programs. */
+static void test_dup3_redirects_the_input_of_all(void **state) {
+  (void)state;
+  asks[1][0] = "stdin";
+  assert_int_equal(CALL(dup3)(4, 0, 0), 0);
+  check_said(
+      "tmpirun: rank 0 redirected its input by dup3(): all ranks share it (open the file)\n");
 }
 
 static void test_copies_to_other_numbers(void **state) {
   (void)state;
+  assert_int_equal(CALL(dup2)(3, 3), 3);
+  check_trace("");
   assert_int_equal(CALL(dup2)(3, 7), 7); /* which is free */
   assert_string_equal(files, "ioeab..a..");
   assert_true(owners[7] == '0' && !on_exec[7]);
@@ -118,9 +152,10 @@ static void test_numbers_that_others_have(void **state) {
 int main(void) {
 #define ROW(test) cmocka_unit_test_setup_teardown(test, set_up_own, tear_down)
   const struct CMUnitTest tests[] = {
-      ROW(test_writes_go_to_the_streams), ROW(test_paths_of_descriptors),
-      ROW(test_children_have_the_rank_s), ROW(test_copies_to_other_numbers),
-      ROW(test_numbers_that_others_have),
+      ROW(test_writes_go_to_the_streams),        ROW(test_paths_of_descriptors),
+      ROW(test_children_have_the_rank_s),        ROW(test_copies_to_other_numbers),
+      ROW(test_numbers_that_others_have),        ROW(test_two_ranks_are_several),
+      ROW(test_dup3_redirects_the_input_of_all),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

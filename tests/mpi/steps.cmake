@@ -135,7 +135,7 @@ step_test(rank_children FILES run/children.c
 step_test(rank_commands FILES run/children.c
           WRAPS fork forkpty posix_spawn posix_spawnp pidfd_spawn pidfd_spawnp posix_spawn_file_actions_destroy
           posix_spawn_file_actions_adddup2 wait4 waitid getpgid getpgrp pipe2 fdopen system popen pclose ${counted_blocks})
-foreach(name rank_streams rank_stream_calls)
+foreach(name rank_streams rank_stream_calls rank_files)
   step_test(${name} FILES run/streams.c
             WRAPS fcntl dup2 dup3 close closefrom close_range open write writev fileno fopen tmpfile fdopen freopen fflush fclose dirfd
             closedir malloc posix_spawn_file_actions_adddup2 posix_spawn_file_actions_addclose)

@@ -258,7 +258,7 @@ int __wrap_fileno(FILE *stream) { return stream_fd[(char *)stream - streams]; }
 FILE *__wrap_fopen(const char *path, const char *mode);
 FILE *__wrap_fopen(const char *path, const char *mode) {
   note("fopen:%s,%s", path, mode);
-  return stream_on(no_stream ? -1 : CALL(dup)(0)); /* a descriptor of the rank's */
+  return stream_on(no_stream ? -1 : __wrap_fcntl(0, F_DUPFD, 0)); /* libc's: of no rank yet */
 }
 
 FILE *__wrap_tmpfile(void);

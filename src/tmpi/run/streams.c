@@ -333,7 +333,7 @@ static int closedir_rank(DIR *folder) {
 static int fclose_rank(FILE *stream) {
   struct numbers *numbers = own != NULL && is_shared() ? &own[tm_rank_number()] : NULL;
   if (numbers == NULL || !is_standard_stream(stream)) {
-    for (int fd = 0; fd < NUMBERS && numbers != NULL; fd++)
+    for (int fd = STDOUT_FILENO; fd < NUMBERS && numbers != NULL; fd++)
       if (numbers->stream[fd] == stream) {
         numbers->stream[fd] = NULL;
         close_number(fd);
