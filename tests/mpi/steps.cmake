@@ -35,6 +35,11 @@ step_test(added_codes FILES error/code.c WRAPS ${counted_blocks} realloc strdup)
 step_test(teams FILES object/team.c object/hash.c WRAPS ${counted_blocks})
 step_test(conflicts FILES check/windows.c object/hash.c WRAPS malloc free) # the table of hashes stays
 
+if(TARGET tmpi_check) # there is jansson
+  step_test(counted_calls FILES check/traffic.c WRAPS malloc calloc fopen fclose)
+  target_link_libraries(mpi_counted_calls PRIVATE PkgConfig::json)
+endif()
+
 # coll, comm
 step_test(gangs FILES coll/gang.c coll/worker.c object/hash.c WRAPS ${counted_blocks})
 step_test(inter_memory FILES comm/intercomm.c comm/from_group.c object/comm.c object/group.c WRAPS ${counted_blocks})

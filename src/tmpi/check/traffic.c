@@ -42,7 +42,7 @@ static size_t bytes_of(const struct tm_data *data) {
 
 static bool is_receive(const char *name) {
   return strstr(name, "recv") == name + 5 || strstr(name, "Recv") == name + 4 ||
-         strcmp(name, "MPI_Mrecv") == 0 || strcmp(name, "MPI_Imrecv") == 0;
+         strcmp(name, "MPI_Imrecv") == 0;
 }
 
 /* Persistent sends. */
