@@ -363,20 +363,18 @@ static void derived_types_are_held_until_the_end(void **state) {
   const MPI_Datatype received[PARTS] = {handle_of(1), handle_of(2), handle_of(0)};
   struct tm_collective c = collective();
   MPI_Request handle;
-  for (int way = 0; way < 3; way++) {
+  for (int way = 0; way < 2; way++) {
     c = collective();
     if (way == 0) { /* one for each buffer */
       c.sendtype = handle_of(0);
       c.recvtype = handle_of(2);
-    } else { /* one for each part; none is sent if all is in place */
-      char byte;
+    } else { /* one for each part */
       c.kind = &to_many;
       c.sendtype = c.recvtype = MPI_DATATYPE_NULL;
-      c.send.base = way == 1 ? &byte : MPI_IN_PLACE;
       c.send.types = sent;
       c.recv.types = received;
     }
-    static const int expected[][3] = {{1, 0, 1}, {1, 2, 1}, {0, 1, 1}};
+    static const int expected[][3] = {{1, 0, 1}, {1, 2, 1}};
     assert_int_equal(tm_collective_start(&c, &handle), MPI_SUCCESS);
     assert_memory_equal(held, expected[way], sizeof held);
     assert_true(tm_task_prepare(task));

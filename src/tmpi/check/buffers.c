@@ -87,9 +87,9 @@ static bool contributes(const struct tm_seen *seen) {
 
 /* @return false: they do not lie together, or there are none. */
 static bool range_of(const struct tm_data *data, struct use *use) {
+  if (data->count <= 0 || data->buffer == MPI_IN_PLACE) return false; /* the type may be anything */
   const struct tm_type *type = tm_type_of(data->type);
-  if (data->count <= 0 || data->buffer == MPI_IN_PLACE || type == NULL || !type->dense)
-    return false;
+  if (type == NULL || !type->dense) return false;
   use->low = (const char *)data->buffer + type->blocks[0].at;
   use->size = (size_t)data->count * type->size;
   return true;

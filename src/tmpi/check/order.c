@@ -202,8 +202,9 @@ static void drop(struct bucket *bucket, struct phase *phase) {
 /* ---- comparing */
 
 static bool signature_of(const struct tm_data *data, struct tm_signature *signature) {
+  if (data->count < 0 || data->buffer == MPI_IN_PLACE) return false; /* the type may be anything */
   const struct tm_type *type = tm_type_of(data->type);
-  if (data->count < 0 || data->buffer == MPI_IN_PLACE || type == NULL) return false;
+  if (type == NULL) return false;
   *signature = tm_signature_of(type, (uint64_t)data->count);
   return true;
 }

@@ -114,7 +114,6 @@ static const void *keep(char **room, const void *array, int many, size_t each) {
 /* The arrays of a buffer are replaced by copies in *room, unless that is NULL. @return their size.
  */
 static size_t keep_arrays(struct tm_parts *parts, int many, char **room) {
-  if (parts->base == MPI_IN_PLACE) return 0;
   size_t size = 0, of_int = sizeof(int), of_count = sizeof(MPI_Count);
   struct tm_counts *both[] = {&parts->counts, &parts->displs};
   for (int i = 0; i < 2; i++) {
@@ -129,17 +128,32 @@ static size_t keep_arrays(struct tm_parts *parts, int many, char **room) {
 
 static size_t keep_both(struct tm_collective *c, const struct tm_comm *comm, char **room) {
   const struct tm_collective_kind *kind = c->kind;
+  return keep_arrays(&c->send, tm_parts_number(comm, kind->send_parts, true), room) +
+         keep_arrays(&c->recv, tm_parts_number(comm, kind->recv_parts, false), room);
+}
+
+static void clear(struct tm_parts *parts, MPI_Datatype *type) {
+  *parts = (struct tm_parts){.base = parts->base};
+  *type = MPI_DATATYPE_NULL;
+}
+
+/* A datatype or an operation that does not count may be anything, also an address without memory.
+ * Count and type of a reduction are those of what is received, in place or not. */
+static void clear_unused(struct tm_collective *c, const struct tm_comm *comm) {
+  const struct tm_collective_kind *kind = c->kind;
   int root = kind->rooted ? c->root : 0;
-  size_t size = 0;
-  if (has_buffer(comm, kind->sends, root))
-    size += keep_arrays(&c->send, tm_parts_number(comm, kind->send_parts, true), room);
-  if (has_buffer(comm, kind->receives, root))
-    size += keep_arrays(&c->recv, tm_parts_number(comm, kind->recv_parts, false), room);
-  return size;
+  bool takes_part = !tm_is_bystander(comm, root);
+  bool sends = has_buffer(comm, kind->sends, root) && c->send.base != MPI_IN_PLACE;
+  bool receives =
+      has_buffer(comm, kind->receives, root) && (kind->reduces || c->recv.base != MPI_IN_PLACE);
+  if (!takes_part || !sends) clear(&c->send, &c->sendtype);
+  if (!takes_part || !receives) clear(&c->recv, &c->recvtype);
+  if (!takes_part) c->op = MPI_OP_NULL;
 }
 
 bool tm_collective_keep(struct tm_collective *c, const struct tm_comm *comm, void **kept) {
   char *room = NULL;
+  clear_unused(c, comm);
   size_t size = keep_both(c, comm, &room);
   *kept = room = size > 0 ? malloc(size) : NULL;
   keep_both(c, comm, &room);

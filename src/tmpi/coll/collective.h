@@ -67,8 +67,9 @@ extern const struct tm_collective_kind tm_barrier_kind, tm_bcast_kind, tm_gather
 int tm_collective_check(const struct tm_collective *c);
 
 /** Copies the arrays of counts, displacements and types, so that the program may free its own when
- * the call returns: the standard keeps them for the operation, but programs in use free them. *kept
- * is to be freed, NULL: there are none. @return false: no memory. */
+ * the call returns: the standard keeps them for the operation, but programs in use free them.
+ * Clears the arguments that do not count on this rank, but for addresses of buffers. *kept is to be
+ * freed, NULL: there are none. @return false: no memory. */
 bool tm_collective_keep(struct tm_collective *c, const struct tm_comm *comm, void **kept);
 
 /** @return how many parts a buffer has: the one that is sent, or the one that is filled. */

@@ -143,7 +143,7 @@ static struct tm_request *make_request(struct tm_comm *comm) {
 /* @return whether the program may free the type of a handle. */
 static bool is_derived(MPI_Datatype handle) {
   const struct tm_type *type = tm_type_of(handle);
-  return type != NULL && !type->predefined; /* NULL: of a buffer this rank has not */
+  return type != NULL && !type->predefined; /* NULL: of a buffer this rank does not use */
 }
 
 static void hold_type(struct tm_task *task, MPI_Datatype handle) {
@@ -162,7 +162,7 @@ static bool hold_types(struct tm_task *task, const struct tm_comm *comm) {
   if (all == 0) return true;
   task->types = malloc((size_t)all * sizeof(struct tm_type *));
   if (task->types == NULL) return false;
-  for (int i = 0; c->send.base != MPI_IN_PLACE && i < sends; i++) hold_type(task, c->send.types[i]);
+  for (int i = 0; i < sends; i++) hold_type(task, c->send.types[i]);
   for (int i = 0; i < receives; i++) hold_type(task, c->recv.types[i]);
   hold_type(task, c->sendtype);
   hold_type(task, c->recvtype);
@@ -183,7 +183,7 @@ static struct tm_task *make_task(struct tm_comm *comm, const struct tm_collectiv
     end_task(task);
     return NULL;
   }
-  task->op = tm_op_of(collective->op);
+  task->op = tm_op_of(task->collective.op);
   if (task->op != NULL) tm_op_hold(task->op);
   return task;
 }
