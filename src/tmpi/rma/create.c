@@ -54,7 +54,7 @@ static struct tm_win_common *share_common(struct tm_comm *comm, const char *call
   struct tm_comm *here = members_here(comm);
   struct tm_coll coll = tm_coll_begin(here, call);
   struct tm_win_common *common = NULL;
-  size_t bytes = sizeof *common + (size_t)comm->size * sizeof common->views[0];
+  size_t bytes = sizeof *common + (size_t)comm->size * sizeof *common->views;
   if (here->rank == 0 && (common = aligned_alloc(TM_LINE, rounded(bytes))) != NULL) {
     memset(common, 0, bytes);
     common->size = comm->size;
@@ -68,13 +68,13 @@ static struct tm_win_common *share_common(struct tm_comm *comm, const char *call
 /* ---- views */
 
 static void free_view(struct tm_win *win) {
+  win->magic = 0;
   tm_win_regions_free(win);
   if (win->handler != NULL) tm_errhandler_release(win->handler);
   if (win->group != NULL) tm_group_release(win->group);
   tm_info_free(win->info);
   free(win->memory);
   tm_win_notes_free(win->notes);
-  win->magic = 0;
   free(win);
 }
 
@@ -92,10 +92,10 @@ static struct tm_comm *make_comm(struct tm_comm *parent, const char *call) {
 
 /* @return a view without memory of its own; NULL: no memory. */
 static struct tm_win *make_view(struct tm_comm *comm, const struct tm_win_making *m) {
-  size_t marks = (size_t)comm->size;
-  struct tm_win *win = aligned_alloc(TM_LINE, rounded(sizeof *win + 3 * marks));
+  size_t marks = (size_t)comm->size, bytes = sizeof(struct tm_win) + 3 * marks;
+  struct tm_win *win = aligned_alloc(TM_LINE, rounded(bytes));
   if (win == NULL) return NULL;
-  memset(win, 0, sizeof *win + 3 * marks);
+  memset(win, 0, bytes);
   win->posts = (uint8_t *)(win + 1);
   win->exposed = win->posts + marks;
   win->access = win->exposed + marks;
