@@ -91,6 +91,7 @@ step_test(posts FILES rma/post.c)
 foreach(name window_notes window_accesses)
   step_test(${name} FILES rma/far_origin.c rma/far_target.c rma/far_notes.c rma/far_large.c layout/copy.c WRAPS ${counted_blocks})
 endforeach()
+step_test(made_windows FILES rma/create.c WRAPS ${counted_blocks})
 step_test(window_epochs FILES rma/fence.c rma/flush.c rma/region.c WRAPS ${counted_blocks})
 if(NOT MLTP_SANITIZE STREQUAL "thread") # as above
   step_test(window_locks FILES rma/lock.c rma/wait.c)

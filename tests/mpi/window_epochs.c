@@ -228,18 +228,18 @@ static void a_query_finds_memory_of_this_node(void **state) {
   for (int i = 0; i < MEMBERS; i++) {
     wins[i].flavor = MPI_WIN_FLAVOR_SHARED;
     wins[i].disp_unit = 10 + i;
-    wins[i].bytes = i < 2 ? 0 : i;
+    wins[i].bytes = i < 2 ? 0 : i - 1; /* one byte is some memory */
     wins[i].base = memory + i;
   }
-  check_query(3, 3, 13, memory + 3);
-  check_query(MPI_PROC_NULL, 2, 12, memory + 2); /* the first that has some */
+  check_query(3, 2, 13, memory + 3);
+  check_query(MPI_PROC_NULL, 1, 12, memory + 2); /* the first that has some */
   common->far = far;
   common->views[2] = NULL;
-  far[2].bytes = 2;
+  far[2].bytes = 1;
   check_query(2, 0, 11, NULL);
   check_query(MPI_PROC_NULL, 0, 11, NULL); /* it is on another node */
   far[2].bytes = 0;
-  check_query(MPI_PROC_NULL, 3, 13, memory + 3);
+  check_query(MPI_PROC_NULL, 2, 13, memory + 3);
   wins[3].bytes = 0;
   check_query(MPI_PROC_NULL, 0, 11, NULL);
 }
