@@ -32,6 +32,7 @@ step_test(calling_threads FILES check/threads.c WRAPS calloc)
 step_test(in_use FILES check/buffers.c object/hash.c WRAPS ${counted_blocks})
 step_test(left_over FILES check/leaks.c check/unreceived.c object/hash.c WRAPS ${counted_blocks})
 step_test(added_codes FILES error/code.c WRAPS ${counted_blocks} realloc strdup)
+step_test(hash_tables FILES object/hash.c WRAPS ${counted_blocks})
 step_test(teams FILES object/team.c object/hash.c WRAPS ${counted_blocks})
 step_test(conflicts FILES check/windows.c object/hash.c WRAPS malloc free) # the table of hashes stays
 
