@@ -105,7 +105,10 @@ int tm_call_imrecv(const char *call, void *buffer, MPI_Count count, MPI_Datatype
   request.entry.envelope.context = comm->context;
   request.message = message;
   struct tm_request *kept = tm_request_keep(&request);
-  if (kept == NULL) return tm_fail_code(comm, call, MPI_ERR_NO_MEM);
+  if (kept == NULL) {
+    tm_request_empty(&request);
+    return tm_fail_code(comm, call, MPI_ERR_NO_MEM);
+  }
   if (message != NULL) {
     message->magic = 0;
     tm_comm_release(comm); /* the request has its own reference */
