@@ -138,9 +138,9 @@ static int get(MPI_T_pvar_session in, MPI_T_pvar_handle given, struct handle **h
 #pragma weak MPI_T_pvar_session_create = PMPI_T_pvar_session_create
 int PMPI_T_pvar_session_create(MPI_T_pvar_session *session) {
   if (tm_tool_rank() == NULL) return MPI_T_ERR_NOT_INITIALIZED;
-  struct session *made = calloc(1, sizeof *made);
+  struct session *made = malloc(sizeof *made);
   if (made == NULL) return MPI_T_ERR_OUT_OF_SESSIONS;
-  made->magic = SESSION;
+  *made = (struct session){SESSION, NULL};
   *session = (MPI_T_pvar_session)made;
   return MPI_SUCCESS;
 }
@@ -152,10 +152,8 @@ int PMPI_T_pvar_session_free(MPI_T_pvar_session *session) {
   if (error != MPI_SUCCESS) return error;
   for (struct handle *handle = found->handles, *next; handle != NULL; handle = next) {
     next = handle->next;
-    handle->magic = 0;
     free(handle);
   }
-  found->magic = 0;
   free(found);
   *session = MPI_T_PVAR_SESSION_NULL;
   return MPI_SUCCESS;
@@ -169,7 +167,7 @@ int PMPI_T_pvar_handle_alloc(MPI_T_pvar_session session, int pvar_index, void *o
   int error = get_session(session, &found);
   if (error != MPI_SUCCESS) return error;
   if (pvar_index < 0 || pvar_index >= COUNT) return MPI_T_ERR_INVALID_INDEX;
-  struct handle *made = calloc(1, sizeof *made);
+  struct handle *made = malloc(sizeof *made);
   if (made == NULL) return MPI_T_ERR_OUT_OF_HANDLES;
   *made = (struct handle){HANDLE, found, &pvars[pvar_index], 0, found->handles};
   if (!made->of->readonly) made->base = made->of->read(tm_rank_self());
@@ -187,7 +185,6 @@ int PMPI_T_pvar_handle_free(MPI_T_pvar_session session, MPI_T_pvar_handle *handl
   struct handle **at = &found->session->handles;
   while (*at != found) at = &(*at)->next;
   *at = found->next;
-  found->magic = 0;
   free(found);
   *handle = MPI_T_PVAR_HANDLE_NULL;
   return MPI_SUCCESS;
@@ -204,47 +201,49 @@ int PMPI_T_pvar_read(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void 
   return error;
 }
 
-/* Makes one handle, or all of the session that can be, count from a value. */
-static int count_from(MPI_T_pvar_session session, MPI_T_pvar_handle handle, uint64_t value) {
-  struct session *all;
-  struct handle *one;
-  int error = get_session(session, &all);
-  if (error == MPI_SUCCESS && handle == MPI_T_PVAR_ALL_HANDLES) {
-    for (one = all->handles; one != NULL; one = one->next)
-      if (!one->of->readonly) one->base = one->of->read(tm_rank_self()) - value;
-    return MPI_SUCCESS;
-  }
-  if (error == MPI_SUCCESS) error = get(session, handle, &one);
-  if (error != MPI_SUCCESS) return error;
-  if (one->of->readonly) return MPI_T_ERR_PVAR_NO_WRITE;
-  one->base = one->of->read(tm_rank_self()) - value;
-  return MPI_SUCCESS;
+/* The same as get(), of a handle whose value can be set. */
+static int get_writable(MPI_T_pvar_session in, MPI_T_pvar_handle given, struct handle **handle) {
+  int error = get(in, given, handle);
+  return error == MPI_SUCCESS && (*handle)->of->readonly ? MPI_T_ERR_PVAR_NO_WRITE : error;
 }
 
 #pragma weak MPI_T_pvar_write = PMPI_T_pvar_write
 int PMPI_T_pvar_write(MPI_T_pvar_session session, MPI_T_pvar_handle handle, const void *buf) {
   uint64_t value;
   struct handle *found;
-  int error = get(session, handle, &found);
+  int error = get_writable(session, handle, &found);
   if (error != MPI_SUCCESS) return error;
-  if (found->of->readonly) return MPI_T_ERR_PVAR_NO_WRITE;
   memcpy(&value, buf, sizeof value); /* all that can be written are TM_TOOL_LARGE */
-  return count_from(session, handle, value);
+  found->base = found->of->read(tm_rank_self()) - value;
+  return MPI_SUCCESS;
+}
+
+static int reset_all(MPI_T_pvar_session session) {
+  struct session *found;
+  int error = get_session(session, &found);
+  if (error != MPI_SUCCESS) return error;
+  for (struct handle *each = found->handles; each != NULL; each = each->next)
+    if (!each->of->readonly) each->base = each->of->read(tm_rank_self());
+  return MPI_SUCCESS;
 }
 
 #pragma weak MPI_T_pvar_reset = PMPI_T_pvar_reset
 int PMPI_T_pvar_reset(MPI_T_pvar_session session, MPI_T_pvar_handle handle) {
-  return count_from(session, handle, 0);
+  const uint64_t zero = 0;
+  if (handle == MPI_T_PVAR_ALL_HANDLES) return reset_all(session);
+  return PMPI_T_pvar_write(session, handle, &zero);
 }
 
+/* Reads once: what another thread of the rank adds is in this value or in the next one. */
 #pragma weak MPI_T_pvar_readreset = PMPI_T_pvar_readreset
 int PMPI_T_pvar_readreset(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void *buf) {
   struct handle *found;
-  int error = get(session, handle, &found);
+  int error = get_writable(session, handle, &found);
   if (error != MPI_SUCCESS) return error;
-  if (found->of->readonly) return MPI_T_ERR_PVAR_NO_WRITE;
-  error = PMPI_T_pvar_read(session, handle, buf);
-  return error == MPI_SUCCESS ? count_from(session, handle, 0) : error;
+  uint64_t now = found->of->read(tm_rank_self());
+  tm_tool_value(found->of->type, now - found->base, buf);
+  found->base = now;
+  return MPI_SUCCESS;
 }
 
 /* All are continuous: with MPI_T_PVAR_ALL_HANDLES that means there is nothing to do. */
