@@ -433,6 +433,31 @@ static int make_session(void) {
   return error;
 }
 
+/* ---- MPI_T, whose codes are of another kind */
+
+static int of_tool(int error) {
+  bool is_full = error == MPI_T_ERR_OUT_OF_HANDLES || error == MPI_T_ERR_OUT_OF_SESSIONS;
+  return is_full ? MPI_ERR_NO_MEM : error;
+}
+
+static int control_handle(void) {
+  MPI_T_cvar_handle handle = MPI_T_CVAR_HANDLE_NULL;
+  int count = 0, error = MPI_T_cvar_handle_alloc(0, NULL, &handle, &count);
+  if (error == MPI_SUCCESS) CHECK(MPI_T_cvar_handle_free(&handle) == MPI_SUCCESS);
+  return of_tool(error);
+}
+
+static int performance_handle(void) {
+  MPI_T_pvar_session session = MPI_T_PVAR_SESSION_NULL;
+  MPI_T_pvar_handle handle = MPI_T_PVAR_HANDLE_NULL;
+  int count = 0, error = MPI_T_pvar_session_create(&session);
+  if (error != MPI_SUCCESS) return of_tool(error);
+  error = MPI_T_pvar_handle_alloc(session, 0, NULL, &handle, &count);
+  CHECK((error == MPI_SUCCESS) == (handle != MPI_T_PVAR_HANDLE_NULL));
+  CHECK(MPI_T_pvar_session_free(&session) == MPI_SUCCESS);
+  return of_tool(error);
+}
+
 static const struct row rows[] = {
     {"MPI_Comm_dup", dup_comm, 0},
     {"MPI_Comm_dup of a grid", dup_grid, 0},
@@ -475,7 +500,9 @@ static const struct row rows[] = {
     {"MPI_Reduce_scatter", scatter_sum, 0},
     {"MPI_Grequest_start", generalized, 0},
     {"MPI_Mprobe", matched_probe, FROM_TO(1, 1)},
-    {"MPI_Session_init", make_session, 0}};
+    {"MPI_Session_init", make_session, 0},
+    {"MPI_T_cvar_handle_alloc", control_handle, 0},
+    {"MPI_T_pvar_handle_alloc", performance_handle, 0}};
 
 /* A rank has the names that it gives to predefined types in one table, which the first name makes:
  * that fails, and so does the copy of a name. */
@@ -495,7 +522,9 @@ static int check_first_name(void) {
 
 int main(int argc, char **argv) {
   const int one = 1, no = 0;
+  int provided;
   start(&argc, &argv);
+  CHECK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS);
   CHECK(MPI_Cart_create(MPI_COMM_SELF, 1, &one, &no, 0, &grid) == MPI_SUCCESS);
   CHECK(check_first_name() == 0);
   check_rows(rows, sizeof rows / sizeof rows[0]);

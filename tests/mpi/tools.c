@@ -46,6 +46,9 @@ static void control(void) {
   length = sizeof item;
   CHECK(MPI_T_enum_get_item(words, 2, &value, item, &length) == MPI_SUCCESS);
   CHECK(value == 2 && strcmp(item, "park") == 0 && length == 5);
+  length = 1; /* of the text there is only its end */
+  CHECK(MPI_T_enum_get_item(words, 0, &value, item, &length) == MPI_SUCCESS);
+  CHECK(value == 0 && strcmp(item, "") == 0 && length == 10);
   CHECK(MPI_T_enum_get_item(words, 3, &value, item, &length) == MPI_T_ERR_INVALID_INDEX);
   CHECK(MPI_T_enum_get_item(words, -1, &value, item, &length) == MPI_T_ERR_INVALID_INDEX);
   CHECK(MPI_T_enum_get_item(MPI_T_ENUM_NULL, 0, &value, item, &length) == MPI_T_ERR_INVALID_HANDLE);
@@ -111,17 +114,21 @@ static void performance(void) {
   MPI_T_pvar_handle of_parks = open_pvar(session, "tmpi_parks", MPI_T_PVAR_CLASS_COUNTER);
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank != 0) MPI_Send(data, sizeof data, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
+  if (rank != 0) MPI_Send(data, 8, MPI_CHAR, 0, 1, MPI_COMM_WORLD); /* maybe through an intake */
   MPI_Barrier(MPI_COMM_WORLD);
   CHECK(MPI_T_pvar_read(session, of_messages, &arrived) == MPI_SUCCESS);
   CHECK(MPI_T_pvar_read(session, of_bytes, &held) == MPI_SUCCESS);
-  CHECK(rank != 0 || arrived >= (unsigned)size - 1);
+  CHECK(rank != 0 || arrived >= 2 * ((unsigned)size - 1));
   CHECK(rank != 0 || held >= (size_t)(size - 1) * sizeof data);
-  for (int i = 1; rank == 0 && i < size; i++)
+  for (int i = 1; rank == 0 && i < size; i++) {
     MPI_Recv(data, sizeof data, MPI_CHAR, i, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Recv(data, 8, MPI_CHAR, i, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
   CHECK(MPI_T_pvar_reset(session, of_parks) == MPI_SUCCESS);
   CHECK(MPI_T_pvar_read(session, of_parks, &parks) == MPI_SUCCESS && parks == 0);
   parks = 70;
   CHECK(MPI_T_pvar_write(session, of_parks, &parks) == MPI_SUCCESS);
+  parks = 99;
   CHECK(MPI_T_pvar_readreset(session, of_parks, &parks) == MPI_SUCCESS && parks == 70);
   CHECK(MPI_T_pvar_read(session, of_parks, &parks) == MPI_SUCCESS && parks == 0);
   CHECK(MPI_T_pvar_reset(session, MPI_T_PVAR_ALL_HANDLES) == MPI_SUCCESS);
@@ -252,9 +259,12 @@ static void categories(void) {
   CHECK(MPI_T_category_get_events(0, 20, list) == MPI_SUCCESS && list[0] == -7);
   two = -7;
   CHECK(MPI_T_category_get_num_events(0, &two) == MPI_SUCCESS && two == 0);
+  two = -7;
   CHECK(MPI_T_category_changed(&two) == MPI_SUCCESS && two == 0);
+  two = -7;
   CHECK(MPI_T_event_get_num(&two) == MPI_SUCCESS && two == 0);
   CHECK(MPI_T_event_get_index("none", &two) == MPI_T_ERR_INVALID_NAME);
+  two = -7;
   CHECK(MPI_T_source_get_num(&two) == MPI_SUCCESS && two == 0);
 }
 
@@ -264,6 +274,7 @@ static void all_variables(void) {
   char name[60], meaning[200];
   int length, lengths, class, binding, readonly, continuous, atomic, count, list[20];
   MPI_Datatype type;
+  MPI_T_enum words;
   MPI_T_cvar_get_num(&count);
   for (int i = 0; i < count; i++) {
     length = sizeof name;
@@ -276,15 +287,23 @@ static void all_variables(void) {
   for (int i = 0; i < count; i++) {
     uint64_t value = UINT64_MAX;
     length = sizeof name, lengths = sizeof meaning;
-    CHECK(MPI_T_pvar_get_info(i, name, &length, &one, &class, &type, NULL, meaning, &lengths,
+    words = (MPI_T_enum)name, binding = -7;
+    CHECK(MPI_T_pvar_get_info(i, name, &length, &one, &class, &type, &words, meaning, &lengths,
                               &binding, &readonly, &continuous, &atomic) == MPI_SUCCESS);
-    CHECK(one == MPI_T_VERBOSITY_USER_BASIC && lengths > 1 && continuous == 1 && atomic == 0);
+    CHECK(one == MPI_T_VERBOSITY_USER_BASIC && continuous == 1 && atomic == 0);
+    CHECK((size_t)lengths == strlen(meaning) + 1 && strchr(meaning, ' ') != NULL);
+    CHECK(binding == MPI_T_BIND_NO_OBJECT && words == MPI_T_ENUM_NULL);
+    CHECK(readonly == (class == MPI_T_PVAR_CLASS_LEVEL));
     MPI_T_pvar_handle handle = open_pvar(session, name, class);
     CHECK(MPI_T_pvar_read(session, handle, &value) == MPI_SUCCESS && (uint32_t)value < 1u << 31);
+    CHECK(type == MPI_UNSIGNED_LONG_LONG || type == MPI_UNSIGNED);
+    CHECK(value >> 32 == (type == MPI_UNSIGNED ? UINT32_MAX : 0));
     CHECK(MPI_T_pvar_stop(session, handle) == MPI_T_ERR_PVAR_NO_STARTSTOP);
   }
   CHECK(MPI_T_pvar_get_info(count, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
                             NULL) == MPI_T_ERR_INVALID_INDEX);
+  CHECK(MPI_T_pvar_get_info(0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+                            NULL) == MPI_SUCCESS);
   CHECK(MPI_T_pvar_session_free(&session) == MPI_SUCCESS);
 }
 
@@ -340,6 +359,8 @@ static void not_initialized(void) {
   CHECK(MPI_T_pvar_handle_alloc(NULL, 0, NULL, &handle, &one) == refused);
   CHECK(MPI_T_enum_get_info(NULL, &one, name, &length) == refused);
   CHECK(MPI_T_enum_get_item(NULL, 0, &one, name, &length) == refused);
+  CHECK(MPI_T_category_get_num(&one) == refused && MPI_T_category_changed(&one) == refused);
+  CHECK(MPI_T_category_get_index("tmpi_job", &one) == refused);
   CHECK(MPI_T_category_get_cvars(0, 4, list) == refused);
   CHECK(MPI_T_event_get_num(&one) == refused && MPI_T_source_get_num(&one) == refused);
   CHECK(MPI_T_event_get_index("", &one) == refused);
