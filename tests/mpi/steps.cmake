@@ -102,7 +102,10 @@ endif()
 
 # private
 step_test(rank_environment FILES private/environment.c WRAPS pthread_mutex_lock pthread_mutex_unlock calloc getauxval)
-set_source_files_properties(${PROJECT_SOURCE_DIR}/src/tmpi/private/environment.c PROPERTIES COMPILE_OPTIONS -U_GNU_SOURCE) # its own
+step_test(lookup_errors FILES private/lookups.c WRAPS ${counted_blocks} realloc)
+foreach(file environment lookups) # which define _GNU_SOURCE themselves
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/tmpi/private/${file}.c PROPERTIES COMPILE_OPTIONS -U_GNU_SOURCE)
+endforeach()
 
 # rank
 step_test(job_notes FILES rank/rank.c WRAPS getrandom getpid fflush _exit)

@@ -21,20 +21,22 @@ struct buffer {
   size_t size;
 };
 
-enum { FIRST = 1024 };
+enum { FIRST = 1024 /* bytes, enough for most results */, NOT_TRIED = -1 };
 
-/* Makes a buffer larger, or the first time as large as most results. @return false: no memory. */
-static bool enlarge(struct buffer *buffer) {
+/* Called before each try. error: of the try before, which is made again in a larger buffer where
+ * its result did not fit; ENOMEM: there is none. @return whether to try. */
+static bool has_room(struct buffer *buffer, int *error) {
+  if (*error == NOT_TRIED && buffer->size > 0) return true;
+  if (*error != NOT_TRIED && *error != ERANGE) return false;
   size_t size = buffer->size == 0 ? FIRST : 2 * buffer->size;
   char *larger = realloc(buffer->text, size);
-  if (larger == NULL) return false;
-  buffer->text = larger;
-  buffer->size = size;
+  if (larger == NULL) {
+    *error = ENOMEM;
+    return false;
+  }
+  *buffer = (struct buffer){larger, size};
   return true;
 }
-
-/* @return false: no memory. */
-static bool prepare(struct buffer *buffer) { return buffer->size > 0 || enlarge(buffer); }
 
 /* ---- users and groups */
 
@@ -45,44 +47,36 @@ static struct buffer group_text;
 
 struct passwd *getpwnam(const char *name) {
   struct passwd *found = NULL;
-  int error = prepare(&user_text) ? ERANGE : ENOMEM;
-  while (error == ERANGE) {
+  int error = NOT_TRIED;
+  while (has_room(&user_text, &error))
     error = getpwnam_r(name, &user, user_text.text, user_text.size, &found);
-    if (error == ERANGE && !enlarge(&user_text)) error = ENOMEM;
-  }
   if (error != 0) errno = error;
   return found;
 }
 
 struct passwd *getpwuid(uid_t id) {
   struct passwd *found = NULL;
-  int error = prepare(&user_text) ? ERANGE : ENOMEM;
-  while (error == ERANGE) {
+  int error = NOT_TRIED;
+  while (has_room(&user_text, &error))
     error = getpwuid_r(id, &user, user_text.text, user_text.size, &found);
-    if (error == ERANGE && !enlarge(&user_text)) error = ENOMEM;
-  }
   if (error != 0) errno = error;
   return found;
 }
 
 struct group *getgrnam(const char *name) {
   struct group *found = NULL;
-  int error = prepare(&group_text) ? ERANGE : ENOMEM;
-  while (error == ERANGE) {
+  int error = NOT_TRIED;
+  while (has_room(&group_text, &error))
     error = getgrnam_r(name, &group, group_text.text, group_text.size, &found);
-    if (error == ERANGE && !enlarge(&group_text)) error = ENOMEM;
-  }
   if (error != 0) errno = error;
   return found;
 }
 
 struct group *getgrgid(gid_t id) {
   struct group *found = NULL;
-  int error = prepare(&group_text) ? ERANGE : ENOMEM;
-  while (error == ERANGE) {
+  int error = NOT_TRIED;
+  while (has_room(&group_text, &error))
     error = getgrgid_r(id, &group, group_text.text, group_text.size, &found);
-    if (error == ERANGE && !enlarge(&group_text)) error = ENOMEM;
-  }
   if (error != 0) errno = error;
   return found;
 }
@@ -96,46 +90,38 @@ static struct buffer service_text;
 
 struct hostent *gethostbyname(const char *name) {
   struct hostent *found = NULL;
-  int h_error = 0;
-  int error = prepare(&host_text) ? ERANGE : ENOMEM;
-  while (error == ERANGE) {
+  int h_error = NETDB_INTERNAL; /* no memory */
+  int error = NOT_TRIED;
+  while (has_room(&host_text, &error))
     error = gethostbyname_r(name, &host, host_text.text, host_text.size, &found, &h_error);
-    if (error == ERANGE && !enlarge(&host_text)) error = ENOMEM;
-  }
-  if (h_error != 0) h_errno = h_error;
+  if (found == NULL) h_errno = h_error;
   return found;
 }
 
 struct hostent *gethostbyaddr(const void *address, socklen_t size, int family) {
   struct hostent *found = NULL;
-  int h_error = 0;
-  int error = prepare(&host_text) ? ERANGE : ENOMEM;
-  while (error == ERANGE) {
+  int h_error = NETDB_INTERNAL; /* no memory */
+  int error = NOT_TRIED;
+  while (has_room(&host_text, &error))
     error = gethostbyaddr_r(address, size, family, &host, host_text.text, host_text.size, &found,
                             &h_error);
-    if (error == ERANGE && !enlarge(&host_text)) error = ENOMEM;
-  }
-  if (h_error != 0) h_errno = h_error;
+  if (found == NULL) h_errno = h_error;
   return found;
 }
 
 struct servent *getservbyname(const char *name, const char *protocol) {
   struct servent *found = NULL;
-  int error = prepare(&service_text) ? ERANGE : ENOMEM;
-  while (error == ERANGE) {
+  int error = NOT_TRIED;
+  while (has_room(&service_text, &error))
     error = getservbyname_r(name, protocol, &service, service_text.text, service_text.size, &found);
-    if (error == ERANGE && !enlarge(&service_text)) error = ENOMEM;
-  }
   return found;
 }
 
 struct servent *getservbyport(int port, const char *protocol) {
   struct servent *found = NULL;
-  int error = prepare(&service_text) ? ERANGE : ENOMEM;
-  while (error == ERANGE) {
+  int error = NOT_TRIED;
+  while (has_room(&service_text, &error))
     error = getservbyport_r(port, protocol, &service, service_text.text, service_text.size, &found);
-    if (error == ERANGE && !enlarge(&service_text)) error = ENOMEM;
-  }
   return found;
 }
 
@@ -148,11 +134,8 @@ char *inet_ntoa(struct in_addr address) {
 
 char *ttyname(int fd) {
   static struct buffer name;
-  int error = prepare(&name) ? ERANGE : ENOMEM;
-  while (error == ERANGE) {
-    error = ttyname_r(fd, name.text, name.size);
-    if (error == ERANGE && !enlarge(&name)) error = ENOMEM;
-  }
+  int error = NOT_TRIED;
+  while (has_room(&name, &error)) error = ttyname_r(fd, name.text, name.size);
   if (error == 0) return name.text;
   errno = error;
   return NULL;
