@@ -452,7 +452,8 @@ static void test_calls_of_no_rank_and_of_the_only_one(void **state) {
   trace[0] = '\0';
   assert_int_equal(set_timer(ITIMER_PROF + 1, &once, &found), 21); /* libc refuses it */
   assert_int_equal(get_timer(-1, &found), 22);
-  check_trace("setitimer:3,9 getitimer:-1 ");
+  assert_int_equal(get_timer(ITIMER_REAL, NULL), 22);
+  check_trace("setitimer:3,9 getitimer:-1 getitimer:0 ");
 }
 
 int main(void) {

@@ -256,9 +256,10 @@ static int epoll_pwait_rank(int fd, struct epoll_event *events, int count, int t
   return result;
 }
 
-/* The program's own list, in place. @return whether it has to be changed back. */
+/* The program's own list, in place. A null pointer is for the kernel to refuse. @return whether it
+ * has to be changed back. */
 static bool change_list(struct pollfd *asked, nfds_t count) {
-  if (!tm_streams_any()) return false;
+  if (asked == NULL || !tm_streams_any()) return false;
   for (nfds_t i = 0; i < count; i++) asked[i].fd = tm_streams_meant(asked[i].fd);
   return true;
 }

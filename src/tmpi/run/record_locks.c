@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Record locks. A lock of fcntl(2) belongs to the process, so that ranks would not exclude each
- * other: they take locks of the open file description, and each rank opens a file for itself.
+ * other: they take locks of the open file description, and each rank opens a file for itself. A
+ * null pointer gets what the kernel makes of it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +21,7 @@
 static bool is_shared(void) { return tm_rank_number() >= 0 && tm_the_program->ranks > 1; }
 
 static int lock_record(int fd, int command, const struct flock *wanted, struct flock *found) {
+  if (wanted == NULL) return fcntl(fd, command, NULL);
   struct flock lock = *wanted;
   lock.l_pid = 0; /* as the kernel asks for these locks */
   bool waits = command == F_OFD_SETLKW;

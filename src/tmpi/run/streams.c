@@ -442,19 +442,24 @@ static int fileno_rank(FILE *stream) {
   return stream == stdout ? STDOUT_FILENO : stream == stderr ? STDERR_FILENO : fileno(stream);
 }
 
-/* Past the streams; the lock is theirs, so that a line stays whole. */
+static bool is_routed(int fd) {
+  return (fd == STDOUT_FILENO || fd == STDERR_FILENO) && tm_output_is_routed();
+}
+
+/* Past the streams; the lock is theirs, so that a line stays whole. What the kernel refuses never
+ * comes there. */
 static ssize_t write_rank(int fd, const void *text, size_t length) {
-  if ((fd != STDOUT_FILENO && fd != STDERR_FILENO) || !tm_output_is_routed())
+  if (!is_routed(fd) || (text == NULL && length > 0))
     return write(tm_streams_meant(fd), text, length);
   return tm_output_write(fd, text, length);
 }
 
 static ssize_t writev_rank(int fd, const struct iovec *parts, int count) {
   ssize_t sum = 0;
-  if ((fd != STDOUT_FILENO && fd != STDERR_FILENO) || !tm_output_is_routed())
+  if (!is_routed(fd) || parts == NULL || count < 0 || count > IOV_MAX)
     return writev(tm_streams_meant(fd), parts, count);
   for (int i = 0; i < count; i++) {
-    ssize_t written = tm_output_write(fd, parts[i].iov_base, parts[i].iov_len);
+    ssize_t written = write_rank(fd, parts[i].iov_base, parts[i].iov_len);
     if (written < 0) return sum > 0 ? sum : -1;
     sum += written;
   }

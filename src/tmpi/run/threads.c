@@ -333,7 +333,8 @@ static int get_attributes(pthread_t thread, pthread_attr_t *attr) {
 /* A child of fork() has a kernel thread for itself, which libc may know by another number. */
 static int set_affinity(pthread_t thread, size_t size, const cpu_set_t *cpus) {
   if (!is_own(thread)) return os_pthread_setaffinity(thread, size, cpus);
-  return tm_process_is_child() && sched_setaffinity(0, size, cpus) != 0 ? errno : 0;
+  bool asks_kernel = cpus == NULL /* which refuses it */ || tm_process_is_child();
+  return asks_kernel && sched_setaffinity(0, size, cpus) != 0 ? errno : 0;
 }
 
 /* @return whether the number is that of a kernel thread which other ranks run on, too, or which
@@ -346,7 +347,7 @@ static bool is_anothers(pid_t task) {
 }
 
 static int set_affinity_by_id(pid_t task, size_t size, const cpu_set_t *cpus) {
-  return is_anothers(task) ? 0 : sched_setaffinity(task, size, cpus);
+  return is_anothers(task) && cpus != NULL ? 0 : sched_setaffinity(task, size, cpus);
 }
 
 const struct tm_override tm_override_threads[] = {

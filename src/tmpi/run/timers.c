@@ -190,7 +190,7 @@ static int setitimer_rank(__itimer_which_t kind, const struct itimerval *new,
 
 static int getitimer_rank(__itimer_which_t kind, struct itimerval *value) {
   struct itimerspec now = {{0, 0}, {0, 0}};
-  if (is_outside() || !is_kind((int)kind)) return getitimer(kind, value);
+  if (is_outside() || !is_kind((int)kind) || value == NULL) return getitimer(kind, value);
   const struct timer *timer = timer_of(tm_rank_number(), (int)kind);
   if (timer != NULL && timer_gettime(handle_of(timer), &now) != 0) return -1;
   convert(&now, value);

@@ -2,7 +2,7 @@
 /* Sleeping: the rank waits, its VP runs other ranks. A thread that belongs to no rank, such as a
  * child of fork(), sleeps in libc. A handler of the rank's that is called meanwhile ends the sleep,
  * as in a process. No handler can make a thread ready, so a rank that has handlers checks at
- * intervals. */
+ * intervals. A null pointer gets what libc makes of it. */
 #include <errno.h>
 #include <mltp/mltp.h>
 #include <sched.h>
@@ -53,7 +53,7 @@ static struct timespec as_time(uint64_t ns) {
 }
 
 static int nanosleep_rank(const struct timespec *time, struct timespec *left) {
-  if (is_outside()) return nanosleep(time, left);
+  if (is_outside() || time == NULL) return nanosleep(time, left);
   if (!valid(time)) {
     errno = EINVAL;
     return -1;
@@ -69,7 +69,7 @@ static int clock_nanosleep_rank(clockid_t clock, int flags, const struct timespe
                                 struct timespec *left) {
   struct timespec now;
   uint64_t rest = 0;
-  if (is_outside()) return clock_nanosleep(clock, flags, time, left);
+  if (is_outside() || time == NULL) return clock_nanosleep(clock, flags, time, left);
   if (!valid(time)) return EINVAL;
   if (clock == CLOCK_THREAD_CPUTIME_ID) return EINVAL; /* as in libc */
   if (clock_gettime(clock, &now) != 0) return errno;
