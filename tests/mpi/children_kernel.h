@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "traced_calls.h"
 
@@ -246,6 +247,11 @@ static int asked_options;
 /* @return the child that has changed; 0: it has not; -1 with errno. */
 static inline pid_t wait_for(pid_t pid, int options, int stops, bool keeps) {
   assert_int_equal(locked, 0);
+  if (pid == getpid()) { /* no child of anybody's here */
+    assert_true((options & WNOHANG) != 0);
+    errno = (options & BAD_OPTION) != 0 ? EINVAL : ECHILD;
+    return -1;
+  }
   asked_options = options;
   note("wait:%d", pid);
   struct kid *kid = &kids[pid - FIRST_PID];
@@ -271,9 +277,10 @@ pid_t __wrap_wait4(pid_t pid, int *status, int options, struct rusage *usage) {
     return 33;
   }
   pid_t got = wait_for(pid, options, WUNTRACED, false);
+  if (got <= 0) return got;
   const struct kid *kid = &kids[pid - FIRST_PID];
-  if (got > 0) *status = kid->ended ? kid->status : W_STOPCODE(SIGSTOP);
-  if (got > 0 && usage != NULL) usage->ru_maxrss = pid;
+  *status = kid->ended ? kid->status : W_STOPCODE(SIGSTOP);
+  if (usage != NULL) usage->ru_maxrss = pid;
   return got;
 }
 
@@ -286,8 +293,8 @@ int __wrap_waitid(idtype_t type, id_t id, siginfo_t *info, int options) {
   assert_true(type == P_PID || type == P_PIDFD);
   pid_t pid = (pid_t)id - (type == P_PIDFD ? PIDFD : 0);
   pid_t got = wait_for(pid, options, WSTOPPED, (options & WNOWAIT) != 0);
-  const struct kid *kid = &kids[pid - FIRST_PID];
   if (got <= 0) return got; /* the kernel may leave *info alone */
+  const struct kid *kid = &kids[pid - FIRST_PID];
   info->si_pid = pid;
   info->si_code = !kid->ended              ? CLD_STOPPED
                   : WIFEXITED(kid->status) ? CLD_EXITED

@@ -113,6 +113,8 @@ static void check_wait_by_kind(void) {
   CHECK(info.si_code == CLD_EXITED && info.si_status == 40 + rank);
   CHECK(waitid(P_PID, (id_t)child, NULL, WEXITED) == 0);
   CHECK(waitid(P_ALL, 0, &info, WEXITED) == -1 && errno == ECHILD);
+  CHECK(waitid(P_ALL, 0, &info, 0) == -1 && errno == EINVAL); /* before it looks for a child */
+  CHECK(waitpid(-1, NULL, WEXITED) == -1 && errno == EINVAL); /* of waitid() */
   child = start_child(50 + rank);
   MPI_Barrier(MPI_COMM_WORLD);
   CHECK(waitpid(0, &status, 0) == child && status_of(status) == 50 + rank);

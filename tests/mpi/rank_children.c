@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pty.h>
 #include <signal.h>
 #include <spawn.h>
@@ -184,10 +185,19 @@ static void test_children_that_the_kernel_no_longer_has(void **state) {
   assert_int_equal(CALL(waitpid)(-1, NULL, WNOHANG), 0);
   end_kid(kid, 0);
   assert_int_equal(CALL(wait)(NULL), kid->pid);
+  started()->is_gone = true; /* the last one */
+  assert_int_equal(CALL(waitpid)(-1, NULL, WNOHANG), -1);
+  assert_int_equal(errno, ECHILD);
+  assert_null(self->children);
 }
 
 static void test_options_that_the_kernel_refuses(void **state) {
+  siginfo_t info;
   (void)state;
+  assert_int_equal(CALL(waitpid)(-1, NULL, BAD_OPTION), -1); /* there is no child */
+  assert_int_equal(errno, EINVAL);
+  assert_int_equal(CALL(waitid)(P_ALL, 0, &info, BAD_OPTION), -1);
+  assert_int_equal(errno, EINVAL);
   struct kid *kid = started();
   assert_int_equal(CALL(waitpid)(-1, NULL, BAD_OPTION), -1);
   assert_int_equal(errno, EINVAL);
@@ -426,6 +436,9 @@ static void test_callers_that_are_no_rank(void **state) {
   assert_int_equal(CALL(wait4)(-1, NULL, 6, NULL), 33);
   assert_int_equal(CALL(waitid)(P_ALL, 4, &info, WEXITED), 44);
   check_trace("wait4:-1,6 waitid:0,4,4 ");
+  self = &processes[0];
+  assert_int_equal(CALL(waitpid)(INT_MIN, NULL, 0), 33); /* which has no positive number */
+  check_trace("wait4:-2147483648,0 ");
 }
 
 int main(void) {

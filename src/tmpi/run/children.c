@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <mltp/mltp.h>
 #include <pty.h>
 #include <signal.h>
@@ -244,12 +245,17 @@ static uint32_t failures_here(void) {
   return tm_signals_failures(process->signals);
 }
 
+/* Nobody is a child of its own: the kernel has no such child, unless it refuses the options, which
+ * it looks at first. @return -ECHILD, or another error. */
+static pid_t ask_for_none(const struct inquiry *inquiry) {
+  return ask(inquiry, getpid(), inquiry->options | WNOHANG);
+}
+
 /* Any of the rank's own, in a group of processes or in any. @return as ask(). */
 static pid_t wait_for_any(const struct inquiry *inquiry, pid_t group) {
   uint64_t nap = NAP_FIRST;
   uint32_t failures = failures_here();
   for (;; nap = nap < NAP_LAST ? 2 * nap : nap) {
-    if (child_at(0, group) == 0) return -ECHILD;
     pid_t pid;
     for (int i = 0; (pid = child_at(i, group)) != 0; i++) {
       pid_t got = wait_for_one(inquiry, pid, inquiry->options | WNOHANG);
@@ -260,6 +266,7 @@ static pid_t wait_for_any(const struct inquiry *inquiry, pid_t group) {
       if (got > 0 || (got < 0 && got != -ECHILD)) return got;
       if (got < 0 && i-- >= 0) free(forget(pid, NULL)); /* the program has waited by other means */
     }
+    if (child_at(0, group) == 0) return ask_for_none(inquiry);
     if ((inquiry->options & WNOHANG) != 0) return 0;
     if (failures_here() != failures) return -EINTR;
     mltp_sleep(nap);
@@ -281,7 +288,8 @@ static int result_of(int result) {
 static pid_t wait4_rank(pid_t pid, int *status, int options, struct rusage *usage) {
   int unwanted;
   struct inquiry inquiry = {.options = options, .status = status, .usage = usage};
-  if (tm_process_self() == NULL) return wait4(pid, status, options, usage);
+  if (tm_process_self() == NULL || pid == INT_MIN /* no group */)
+    return wait4(pid, status, options, usage);
   if (status == NULL) inquiry.status = &unwanted;
   if (pid > 0) return result_of(wait_for_named(&inquiry, pid, options));
   return result_of(wait_for_any(&inquiry, pid == -1 ? 0 : pid == 0 ? getpgrp() : -pid));
