@@ -27,7 +27,7 @@
 #include "tmpi/run/working_directory.h"
 
 enum { RANKS = 3, RANK = 1, OTHER = 2, HERE = 10, ELSEWHERE = 20, LAST = NSIG - 1, TIMER = 5 };
-enum { ERRNO = 99, TEXT = 400 };
+enum { ERRNO = 99, TEXT = 400, A_SAMPLE = -5 };
 
 /* ---- kernel threads */
 
@@ -121,6 +121,8 @@ bool tm_wait_is_ended(const siginfo_t *info, void *context) {
   (void)context;
   return info->si_signo == SIGURG;
 }
+
+bool tm_signal_is_sample(const siginfo_t *info) { return info->si_code == A_SAMPLE; }
 
 bool tm_has_interrupted(const struct tm_process *of, const void *context) {
   (void)context;

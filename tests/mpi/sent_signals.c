@@ -135,6 +135,7 @@ static void a_timer_comes_to_its_rank(void **state) {
   assert_true(tm_signal_to_ranks(SIGUSR1, &info, NULL));
   check_trace("h10:200,1 end:1,0,0 ");
   assert_true(come(SIGURG, SI_USER, 1)); /* that ends a wait */
+  assert_true(come(SIGUSR1, A_SAMPLE, 1));
   check_trace("");
 }
 

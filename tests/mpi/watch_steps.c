@@ -44,7 +44,11 @@ int os_futex_wait(uint32_t *word, uint32_t expected, uint64_t deadline) {
   return (*events++)(deadline);
 }
 
-void os_futex_wake(uint32_t *word, int count) { note("wake:%d", *word > 0 ? count : -count); }
+void os_futex_wake(uint32_t *word, int count) {
+  assert_non_null(word);
+  note("wake:%d", count);
+}
+
 uint64_t os_now(void) { return now; }
 
 static int time_passes(uint64_t until) {
@@ -216,7 +220,7 @@ static int signal_comes(uint64_t until) {
 static void a_signal_gives_a_report(void **state) {
   (void)state;
   WATCH(signal_comes, signal_comes);
-  check_trace(REPORT "until:4 wake:1 " REPORT "until:4 wake:1 " REPORT "until:4 ");
+  check_trace("until:4 wake:1 " REPORT "until:4 wake:1 " REPORT "until:4 ");
   WATCH(time_passes, nothing);
   check_trace(REPORT "until:6 look until:5002 until:5002 ");
 }
@@ -253,15 +257,22 @@ int __wrap_sigaction(int signo, const struct sigaction *action, struct sigaction
 
 static void (*at_signal)(void);
 
-int __wrap_tgkill(pid_t group, pid_t task, int signo);
-int __wrap_tgkill(pid_t group, pid_t task, int signo) {
-  assert_true(group == getpid() && task == TASK && signo == SIGUSR1);
-  if (thread_is_gone) return -1;
+static siginfo_t sent; /* the last one */
+
+int os_signal_send(int task, int signo, siginfo_t *info) {
+  assert_true(task == TASK && signo == SIGUSR1 && info->si_signo == SIGUSR1);
+  if (thread_is_gone) return ESRCH;
+  sent = *info;
   at_signal();
   return 0;
 }
 
-static void interrupt(void) { signal_is(SI_TKILL); }
+static void interrupt(void) {
+  siginfo_t info = sent;
+  assert_true(tm_signal_is_sample(&info));
+  handler(SIGUSR1, &info, &interrupted);
+}
+
 static void interrupt_later(void) {}
 
 static int sample_ends(uint64_t until) {
@@ -299,10 +310,10 @@ static bool take_sample(void (*how)(void), event *const *list) {
 static void a_thread_is_interrupted(void **state) {
   (void)state;
   assert_true(SAMPLE(interrupt, nothing, time_passes));
-  check_trace("wake:1 until:1000 until:1000 sample wake:-1 ");
+  check_trace("wake:1 until:1000 until:1000 sample wake:1 ");
   begin(NULL);
   assert_true(SAMPLE(interrupt, sample_ends));
-  check_trace("wake:1 until:1000 wake:-1 sample wake:-1 ");
+  check_trace("wake:1 until:1000 wake:1 sample wake:1 ");
 }
 
 static void a_thread_that_does_not_come(void **state) {
@@ -310,13 +321,42 @@ static void a_thread_that_does_not_come(void **state) {
   assert_false(SAMPLE(interrupt_later, nothing, time_passes));
   check_trace("until:1000 until:1000 ");
   begin(NULL);
-  interrupt(); /* too late: it is a signal as any other */
-  check_trace("wake:1 ");
+  interrupt(); /* too late: nobody waits for it */
   WATCH(nothing);
-  check_trace(REPORT "until:4 until:4 ");
+  check_trace("until:4 until:4 ");
   begin(NULL);
   assert_true(SAMPLE(interrupt_later, interrupted_now)); /* at the last moment */
-  check_trace("until:1000 wake:1 until:1000 sample wake:-1 ");
+  check_trace("until:1000 wake:1 until:1000 sample wake:1 ");
+}
+
+static siginfo_t late;
+
+/* One of the sample before, from another thread perhaps. */
+static void interrupt_for_both(void) {
+  static ucontext_t elsewhere;
+  siginfo_t info = late;
+  handler(SIGUSR1, &info, &elsewhere);
+  note("next");
+  interrupt();
+}
+
+static void a_late_thread_gives_no_other_sample(void **state) {
+  (void)state;
+  assert_false(SAMPLE(interrupt_later, time_passes));
+  late = sent;
+  begin(NULL);
+  assert_true(SAMPLE(interrupt_for_both, sample_ends));
+  check_trace("next wake:1 until:1000 wake:1 sample wake:1 ");
+}
+
+static void signals_that_ask_for_no_sample(void **state) {
+  siginfo_t own = {.si_code = SI_TKILL}, others = sent;
+  (void)state;
+  own.si_pid = getpid();
+  others.si_pid = getpid() + 1;
+  assert_true(tm_signal_is_sample(&sent));
+  assert_false(tm_signal_is_sample(&own));
+  assert_false(tm_signal_is_sample(&others));
 }
 
 static void threads_that_cannot_be_interrupted(void **state) {
@@ -403,6 +443,8 @@ int main(void) {
       WATCHER_TEST(threads_that_cannot_be_interrupted),
       WATCHER_TEST(the_time_is_over),
       WATCHER_TEST(a_thread_that_does_not_come),
+      WATCHER_TEST(a_late_thread_gives_no_other_sample),
+      WATCHER_TEST(signals_that_ask_for_no_sample),
       WATCHER_TEST(a_signal_gives_a_report),
       WATCHER_TEST(a_priority_that_does_not_come_back),
       WATCHER_TEST(the_first_failure_counts),

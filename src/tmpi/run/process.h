@@ -232,6 +232,10 @@ struct tm_sample {
 bool tm_sample_begin(struct tm_sample *sample, int task);
 void tm_sample_end(void);
 
+/** watch.c: @return whether a signal asks for a sample, maybe one for which nobody waits any more.
+ * For handlers. */
+bool tm_signal_is_sample(const siginfo_t *info);
+
 /** What tmpirun exits with when --timeout is over; what timeout(1) does. */
 enum { TM_STATUS_TIMEOUT = 124 };
 

@@ -400,7 +400,7 @@ static bool interrupted(struct tm_process *process, int signo, siginfo_t *info, 
 
 bool tm_signal_to_ranks(int signo, siginfo_t *info, void *context) {
   struct tm_process *self = tm_process_self();
-  if (tm_wait_is_ended(info, context)) return true;
+  if (tm_wait_is_ended(info, context) || tm_signal_is_sample(info)) return true;
   if (info->si_code == CODE_TO_RANK && info->si_pid == getpid())
     return interrupted(tm_process_of(info->si_value.sival_int), signo, info, context);
   if (self != NULL && tm_signal_is_own(signo, info))

@@ -42,33 +42,48 @@ static void wake(void) {
 
 /* ---- samples */
 
-enum { SAMPLE_NONE, SAMPLE_WANTED, SAMPLE_TAKEN, SAMPLE_NS = 1000000000 };
+/* Not one of the kernel's codes: the signal is for a sample, whose word is in si_value. */
+enum { CODE_SAMPLE = -80, SAMPLE_NS = 1000000000 };
 
-static uint32_t sample_state;  /* [atomic] futex: SAMPLE_... */
+/* A sample's word is its number, and its state below. A signal may come after the second in which
+ * it was waited for: it is then neither for the sample after it nor a request for a report. */
+enum { SAMPLE_NONE, SAMPLE_WANTED, SAMPLE_TAKEN, SAMPLE_STATES = 4 };
+
+static uint32_t sample_word;   /* [atomic] futex: of the last sample */
 static struct tm_sample given; /* by the thread that has set TAKEN */
 
-/* In the handler. @return whether the signal was for that. */
-static bool give_sample(const siginfo_t *info, const void *context) {
-  uint32_t wanted = SAMPLE_WANTED;
-  /* relaxed: the swap checks it */
-  if (info->si_code != SI_TKILL || mt_load_relaxed(&sample_state) != wanted) return false;
+bool tm_signal_is_sample(const siginfo_t *info) {
+  return info->si_code == CODE_SAMPLE && info->si_pid == getpid();
+}
+
+/* In the handler. */
+static void give_sample(const siginfo_t *info, const void *context) {
+  uint32_t wanted = (uint32_t)info->si_value.sival_int, taken_word = wanted + 1;
+  if (mt_load_relaxed(&sample_word) != wanted) return; /* relaxed: the swap checks it */
   given = (struct tm_sample){mt_arch_instruction(context), mt_arch_interrupted_stack(context),
                              mt_arch_interrupted_frame(context)};
   /* SA-1 release: the sample; pairs SA-2 */
-  if (!mt_cas_release(&sample_state, &wanted, SAMPLE_TAKEN)) return true;
-  os_futex_wake(&sample_state, 1);
+  if (!mt_cas_release(&sample_word, &wanted, taken_word)) return;
+  os_futex_wake(&sample_word, 1);
   uint64_t end = os_now() + SAMPLE_NS;
-  while (mt_load_relaxed(&sample_state) == SAMPLE_TAKEN && /* relaxed: only the end of a wait */
-         os_futex_wait(&sample_state, SAMPLE_TAKEN, end) != ETIMEDOUT)
+  while (mt_load_relaxed(&sample_word) == taken_word && /* relaxed: only the end of a wait */
+         os_futex_wait(&sample_word, taken_word, end) != ETIMEDOUT)
     continue;
-  return true;
 }
 
 static void on_signal(int signo, siginfo_t *info, void *context) {
   (void)signo;
-  if (give_sample(info, context)) return;
+  if (tm_signal_is_sample(info)) {
+    give_sample(info, context);
+    return;
+  }
   mt_add_relaxed(&signals, 1);
   wake();
+}
+
+/* @return the word of the last sample's number with that state. relaxed: the caller's own */
+static uint32_t last_sample(uint32_t state) {
+  return (mt_load_relaxed(&sample_word) & ~(uint32_t)(SAMPLE_STATES - 1)) | state;
 }
 
 bool tm_sample_begin(struct tm_sample *sample, int task) {
@@ -76,20 +91,25 @@ bool tm_sample_begin(struct tm_sample *sample, int task) {
   /* the program may have taken the signal for itself */
   if (sigaction(SIGUSR1, NULL, &now) != 0 || now.sa_sigaction != on_signal) return false;
   uint64_t end = os_now() + SAMPLE_NS;
-  mt_store_relaxed(&sample_state, SAMPLE_WANTED); /* relaxed: the kernel orders the signal */
-  if (tgkill(getpid(), task, SIGUSR1) != 0) return false;
-  while (mt_load_acquire(&sample_state) == SAMPLE_WANTED) /* SA-2 acquire: pairs SA-1 */
-    if (os_futex_wait(&sample_state, SAMPLE_WANTED, end) == ETIMEDOUT) {
-      uint32_t wanted = SAMPLE_WANTED;
-      if (mt_cas_relaxed(&sample_state, &wanted, SAMPLE_NONE)) return false; /* relaxed: no data */
+  uint32_t wanted = last_sample(SAMPLE_WANTED) + SAMPLE_STATES;
+  siginfo_t info = {.si_signo = SIGUSR1, .si_code = CODE_SAMPLE};
+  info.si_pid = getpid();
+  info.si_value.sival_int = (int)wanted;
+  mt_store_relaxed(&sample_word, wanted); /* relaxed: the kernel orders the signal */
+  if (os_signal_send(task, SIGUSR1, &info) != 0) return false;
+  while (mt_load_acquire(&sample_word) == wanted) /* SA-2 acquire: pairs SA-1 */
+    if (os_futex_wait(&sample_word, wanted, end) == ETIMEDOUT) {
+      uint32_t none = last_sample(SAMPLE_NONE), expected = wanted;
+      if (mt_cas_relaxed(&sample_word, &expected, none)) return false; /* relaxed: no data */
     }
   *sample = given;
   return true;
 }
 
 void tm_sample_end(void) {
-  mt_store_relaxed(&sample_state, SAMPLE_NONE); /* relaxed: it ends a wait, and hands on nothing */
-  os_futex_wake(&sample_state, 1);
+  /* relaxed: it ends a wait, and hands on nothing */
+  mt_store_relaxed(&sample_word, last_sample(SAMPLE_NONE));
+  os_futex_wake(&sample_word, 1);
 }
 
 /* ---- the watcher */
