@@ -194,6 +194,16 @@ class Text(unittest.TestCase):
             self.assertEqual(site.apply(self.source).count(b"\n"), self.source.count(b"\n"))
         self.assertEqual(len(set(sites.names(self.sites, self.source, "toy.c"))), len(self.sites))
 
+    def test_what_the_compiler_must_know_is_no_place(self):
+        source = b"""
+            void *fixed(const int *at);
+            void *fixed(const int *at) {
+              enum { PLACE = 5 };
+              return at[PLACE] ? __builtin_return_address(0) : __builtin_frame_address(0);
+            }
+            """
+        self.assertEqual(sites.find(str(self.path), self.entry, source), [])
+
     def test_names_stay_when_lines_move(self):
         moved = b"int more;\n" + self.source
         found = sites.find(str(self.path), self.entry, moved)

@@ -12,6 +12,9 @@ LOOPS = (cindex.CursorKind.WHILE_STMT, cindex.CursorKind.IF_STMT)
 # What a program cannot see: text for people, checks that stop a wrong program, probes.
 QUIET = ("MT_ASSERT", "MT_PROBE", "mt_message", "mt_panic", "static_assert")
 
+# Arguments that the compiler wants to know: one of two numbers, chosen when the program starts, is none of them.
+CONSTANT = ("__builtin_return_address", "__builtin_frame_address")
+
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Site:
@@ -65,8 +68,11 @@ class Finder:
                                whole.end.offset, self.body))
 
     def walk(self, cursor, parent):
-        """Adds the sites of a cursor and of what is in it. What a macro expands to is left alone: its text is elsewhere."""
-        if not self.is_here(cursor) or self.text(cursor).startswith(QUIET):
+        """Adds the sites of a cursor and of what is in it. What a macro expands to is left alone: its text is elsewhere.
+        So are enumerators: no mutant can be chosen there at run time."""
+        if not self.is_here(cursor) or self.text(cursor).startswith(QUIET + CONSTANT):
+            return
+        if cursor.kind == cindex.CursorKind.ENUM_DECL:
             return
         self.look(cursor, parent)
         for child in cursor.get_children():
