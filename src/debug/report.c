@@ -12,6 +12,7 @@
 #include "base/options.h"
 #include "base/peek.h"
 #include "core/life/end.h"
+#include "core/life/fork.h"
 #include "core/memory/descriptor.h"
 #include "core/memory/pack.h"
 #include "core/memory/stack.h"
@@ -71,6 +72,9 @@ bool (*mt_overflow_hook)(const char *name, size_t kib, const void *context);
 
 /* @return how to give this thread a larger stack. */
 static const char *larger_stack(const struct mltp_thread *t) {
+  if (t == mt_rt.main && mt_fork_is_inherited(mt_rt.main_low))
+    return "its process was forked on that stack: give the thread that calls fork() a larger "
+           "stack_size in mltp_attr_t, or set MLTP_STACK_SIZE";
   if (t == mt_rt.main) return "raise ulimit -s, or run this in a thread with a larger stack";
   return "give it a larger stack_size in mltp_attr_t, or set MLTP_STACK_SIZE";
 }

@@ -138,6 +138,45 @@ static void stack_overflow_of_the_main_thread(void) {
   assert_null(strstr(outcome.said, "MLTP_STACK_SIZE"));
 }
 
+/* The child runs on the stack of the thread that forked, which a limit of the kernel's does not
+ * make larger. */
+static void *overflow_in_child(void *unused) {
+  int status;
+  pid_t child = fork();
+  if (child == 0) overflow_main();
+  if (waitpid(child, &status, 0) != child || !WIFSIGNALED(status)) _exit(1);
+  raise(WTERMSIG(status));
+  return unused;
+}
+
+static int is_bound; /* the thread that forks */
+
+static void overflow_forked(void) {
+  mltp_attr_t attr = MLTP_ATTR_INIT;
+  mltp_t *thread;
+  attr.bound = is_bound;
+  attr.stack_size = 64 * 1024;
+  if (mltp_init(0) != 0 || mltp_create(&thread, &attr, overflow_in_child, NULL) != 0) _exit(1);
+  mltp_join(thread, NULL);
+}
+
+static void stack_overflow_of_a_forked_main_thread(void) {
+  if (SANITIZED || !has_guards()) skip();
+  static const char *const no_settings[] = {NULL};
+  static struct outcome outcome;
+  culprit = shared_memory(sizeof *culprit);
+  for (is_bound = 0; is_bound < 2; is_bound++) {
+    run_child(&outcome, overflow_forked, no_settings);
+    print_message("%s", outcome.said);
+    assert_true(WIFSIGNALED(outcome.status));
+    assert_int_equal(WTERMSIG(outcome.status), SIGABRT);
+    assert_non_null(strstr(outcome.said, "'main' used all"));
+    assert_non_null(strstr(outcome.said, "the thread that calls fork()"));
+    assert_non_null(strstr(outcome.said, "MLTP_STACK_SIZE"));
+    assert_null(strstr(outcome.said, "ulimit -s"));
+  }
+}
+
 /* A wild pointer is not a stack overflow: it stays the crash it was. */
 static void *touch_nowhere(void *p0) {
   *(volatile char *)p0 = 1;
@@ -165,6 +204,7 @@ int main(void) {
       TEST_BARE(stack_overflow_of_the_default_stack),
       TEST_BARE(stack_overflow_of_a_bound_thread),
       TEST_BARE(stack_overflow_of_the_main_thread),
+      TEST_BARE(stack_overflow_of_a_forked_main_thread),
       TEST_BARE(stack_overflow_onto_a_canary),
       TEST_BARE(other_segmentation_faults_stay_what_they_are),
   };

@@ -30,6 +30,7 @@ static struct {
   bool no_class;              /* the lock's memory has other content by now */
   int refused;                /* signal that cannot be caught */
   bool executable, refuses_code;
+  bool is_inherited; /* main's stack, from the thread that forked */
 } world;
 
 static char said[1000]; /* messages, a line each */
@@ -62,6 +63,12 @@ uint32_t __wrap_mt_pack_tasks(void) { return world.packers; }
 void __wrap_mt_pack_counts(struct mt_pack_counts *counts);
 void __wrap_mt_pack_counts(struct mt_pack_counts *counts) {
   *counts = (struct mt_pack_counts){21, 22, 23, 24, 25, 26, 27 * 1024};
+}
+
+bool __wrap_mt_fork_is_inherited(const char *low);
+bool __wrap_mt_fork_is_inherited(const char *low) {
+  CHECK(low == mt_rt.main_low);
+  return world.is_inherited;
 }
 
 uint64_t __wrap_mt_live(void);
@@ -372,6 +379,10 @@ static void the_size_that_was_asked_for(void) {
   mt_rt.main = &bound;
   CHECK_EQUAL(asked_for(&bound, 100000), 100000);
   CHECK(strstr(larger_stack(&bound), "ulimit -s") != NULL);
+  world.is_inherited = true; /* the kernel did not make it */
+  CHECK(strstr(larger_stack(&bound), "ulimit -s") == NULL);
+  CHECK(strstr(larger_stack(&bound), "MLTP_STACK_SIZE") != NULL);
+  world.is_inherited = false;
   mt_rt.main = NULL;
 }
 

@@ -34,8 +34,8 @@
 #include "core/wait/await.h"
 #include "instrument/sanitizer.h"
 
-/* The stack of ours that this process runs on outside the runtime: it was forked by an
- * unbound thread. */
+/* The stack that this process runs on outside the runtime: it was forked by a thread of ours, not
+ * by main. */
 static struct {
   char *low;
   size_t size;
@@ -53,6 +53,9 @@ static void in_child(void) {
     inherited.low = self->stack->low;
     inherited.size = mt_stack_size(self->stack);
     self->stack->check = MT_STACK_CHILD;
+  } else if (self != NULL && self->kind == MT_BOUND && self != mt_rt.main) {
+    inherited.low = (char *)(uintptr_t)self->stack_low;
+    inherited.size = self->stack_size;
   }
   mt_outside_forget(self);
   mt_set_current(NULL);
@@ -91,3 +94,5 @@ void mt_fork_stack(char **low, size_t *size) {
     os_thread_stack(low, size);
   }
 }
+
+bool mt_fork_is_inherited(const char *low) { return low != NULL && low == inherited.low; }

@@ -11,8 +11,12 @@
 /** From now on children forget the runtime. @return 0 or ENOMEM. */
 int mt_fork_init(void);
 
-/** Bounds of the stack the calling kernel thread runs on: its own, or the one it had
- * when an unbound thread forked. */
+/** Bounds of the stack the calling kernel thread runs on: its own, or the one of the thread that
+ * called fork(). */
 void mt_fork_stack(char **low, size_t *size);
+
+/** @return whether a stack is the one of the thread of ours, not main, that forked this process.
+ * For a report in a signal handler. */
+bool mt_fork_is_inherited(const char *low);
 
 #endif
