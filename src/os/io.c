@@ -124,10 +124,12 @@ int os_accept(int fd, struct sockaddr *address, socklen_t *length, int *connecti
   return error;
 }
 
-/* A signal does not end a connect: it continues in the background. */
+/* A signal does not end a connect: it continues in the background. A local socket that blocks has
+ * waited for room in the queue of the other side, and nothing continues there. */
 int os_connect(int fd, const struct sockaddr *address, socklen_t length) {
-  int saved = errno;
-  int error = connect(fd, address, length) == 0 ? 0 : errno;
+  int saved = errno, error;
+  do error = connect(fd, address, length) == 0 ? 0 : errno;
+  while (error == EINTR && address->sa_family == AF_UNIX);
   if (error == EINTR) error = EINPROGRESS;
   errno = saved;
   return error;

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,8 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/time.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -232,6 +235,43 @@ static void connections_say_why_not(void) {
   while ((error = os_connected(caller)) == EAGAIN) continue;
   CHECK_EQUAL(error, ECONNREFUSED);
   close(caller);
+}
+
+static int local_listener, interruptions;
+
+/* The first one finds the queue full; the next ones make room. */
+static void interrupt(int signo) {
+  (void)signo;
+  int connection = interruptions++ > 0 ? accept(local_listener, NULL, NULL) : -1;
+  if (connection >= 0) close(connection);
+}
+
+/* In a process of its own, for the handler and the timer. @return 0, or which step failed. */
+static int connect_beside_signals(void) {
+  const struct itimerval often = {{0, 5000}, {0, 5000}};
+  const struct sigaction action = {.sa_handler = interrupt}; /* without SA_RESTART */
+  struct sockaddr_un name = {.sun_family = AF_UNIX};
+  socklen_t length = sizeof(sa_family_t); /* the kernel chooses a name */
+  local_listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (bind(local_listener, (struct sockaddr *)&name, length) != 0) return 1;
+  length = sizeof name;
+  if (getsockname(local_listener, (struct sockaddr *)&name, &length) != 0) return 2;
+  if (listen(local_listener, 0) != 0) return 3;
+  int first = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  int second = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (os_connect(first, (struct sockaddr *)&name, length) != 0) return 4;
+  if (sigaction(SIGALRM, &action, NULL) != 0) return 5;
+  if (setitimer(ITIMER_REAL, &often, NULL) != 0) return 6;
+  if (os_connect(second, (struct sockaddr *)&name, length) != 0) return 7;
+  return interruptions > 1 ? 0 : 8;
+}
+
+static void a_signal_does_not_end_the_wait_for_a_local_queue(void) {
+  int status;
+  pid_t child = fork();
+  if (child == 0) _exit(connect_beside_signals());
+  CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status));
+  CHECK_EQUAL(WEXITSTATUS(status), 0);
 }
 
 /* ---- memory */
@@ -518,6 +558,7 @@ int main(void) {
       TEST_BARE(number_0_is_a_descriptor),
       TEST_BARE(messages_have_addresses),
       TEST_BARE(connections_say_why_not),
+      TEST_BARE(a_signal_does_not_end_the_wait_for_a_local_queue),
       TEST_BARE(address_space_becomes_memory),
       TEST_BARE(what_is_reserved_is_not_dumped),
       TEST_BARE(memory_is_there_before_its_first_access),
