@@ -377,8 +377,8 @@ static void test_nodes_send_what_they_have_counted(void **state) {
       "0.001000  0        0\n"
       "MPI_Barrier                             1            0                0     0.005000     "
       "0.005000  3        1\n"
-      "in 3 calls ranks have waited 44 times: 27 parked, 17 spun until it came; 4 spun in vain, "
-      "0.008000 s at most\n" LIBRARIES);
+      "in 3 calls ranks have waited 44 times: 27 parked, 17 spun until it came; of those "
+      "parked 4 had spun, 0.008000 s at most\n" LIBRARIES);
   free(gathered);
 }
 

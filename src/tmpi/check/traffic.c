@@ -204,11 +204,10 @@ static void print_text(FILE *out) {
     print_rank(out, longest);
   }
   struct waits w = sum_of_waits();
-  fprintf(
-      out,
-      "in %lu calls ranks have waited %lu times: %lu parked, %lu spun until it came; %lu spun in "
-      "vain, %.6f s at most\n",
-      w.calls, w.parks + w.paid, w.parks, w.paid, w.vain, seconds(w.vain * w.spin_ns));
+  fprintf(out,
+          "in %lu calls ranks have waited %lu times: %lu parked, %lu spun until it came; of those "
+          "parked %lu had spun, %.6f s at most\n",
+          w.calls, w.parks + w.paid, w.parks, w.paid, w.vain, seconds(w.vain * w.spin_ns));
   print_libraries(out);
 }
 
