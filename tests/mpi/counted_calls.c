@@ -297,11 +297,11 @@ static void test_report_of_a_job(void **state) {
       "0.001000  1\n"
       "MPI_Barrier                             2            0                0     1.500000     "
       "1.500000  3\n"
-      "in 3 calls ranks have waited 12 times: 5 parked, 7 spun until it came; 2 spun in vain, "
-      "0.004000 s at most\n" LIBRARIES);
+      "in 3 calls ranks have waited 12 times: 5 parked, 7 spun until it came; of those "
+      "parked 2 had spun, 0.004000 s at most\n" LIBRARIES);
   tm_job.wait = TM_WAIT_SPIN;
   tm_job.spin_ns = 3 * MS;
-  assert_non_null(strstr(report(), "2 spun in vain, 0.006000 s at most\n"));
+  assert_non_null(strstr(report(), "of those parked 2 had spun, 0.006000 s at most\n"));
 }
 
 static void test_which_calls_may_wait(void **state) {
