@@ -138,6 +138,7 @@ int mltp_unlock(mltp_lock_t *lock) {
 
 mltp_t *mltp_self(void) { return NULL; }
 bool mti_is_only_ready(void) { return false; }
+bool mti_runs_elsewhere(const struct mltp_thread *t) { return t != NULL; }
 struct mltp_thread *mti_self(const char *call) { return call == NULL ? NULL : (void *)&ranks[OWN]; }
 
 void mti_resume_on(struct mltp_thread *t, int vp, uint32_t *ticks) {
