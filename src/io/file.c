@@ -13,7 +13,6 @@ struct span {
   struct iovec part; /* what is left */
   off_t offset;
   size_t done;
-  bool ends; /* the file ended */
   int error;
 };
 
@@ -24,24 +23,23 @@ static void advance(struct span *span, size_t count) {
   span->done += count;
 }
 
+/* A pool's job has bytes to move. */
 static void read_span(struct mt_io_job *job) {
   struct span *span = (struct span *)job;
-  size_t count = 1;
-  span->error = 0;
-  while (span->part.iov_len != 0 && count != 0 && span->error == 0) {
+  size_t count;
+  do {
     span->error = os_preadv(span->fd, &span->part, span->offset, &count);
     advance(span, count);
-  }
+  } while (span->part.iov_len != 0 && count != 0 && span->error == 0);
 }
 
 static void write_span(struct mt_io_job *job) {
   struct span *span = (struct span *)job;
   size_t count;
-  span->error = 0;
-  while (span->part.iov_len != 0 && span->error == 0) {
+  do {
     span->error = os_pwritev(span->fd, &span->part, span->offset, &count);
     advance(span, count);
-  }
+  } while (span->part.iov_len != 0 && span->error == 0);
 }
 
 static int run_span(const char *name, struct span *span, bool reads) {
