@@ -31,28 +31,29 @@
 #include "os/os.h"
 
 /* The words of one kind of initialiser. */
-struct kind {
+struct words {
   uint32_t running; /* what the runner stores */
   uint32_t waited;  /* a bit that asks for a wake-up in the kernel; 0: there is always one */
   uint32_t done;
   uint32_t done_mask; /* the bits to compare with it */
 };
 
-static const struct kind guards = {0x100, 0x10000, 1, 0xff}; /* libstdc++'s */
-static const struct kind flags = {1, 0, UINT32_MAX,
-                                  UINT32_MAX};    /* libc++'s once_flag, half of it */
-static struct kind onces = {1, 0, 2, UINT32_MAX}; /* glibc's; [const after the first call] */
+static const struct words guards = {0x100, 0x10000, 1, 0xff}; /* libstdc++'s */
+static const struct words flags = {1, 0, UINT32_MAX,
+                                   UINT32_MAX};    /* libc++'s once_flag, half of it */
+static struct words onces = {1, 0, 2, UINT32_MAX}; /* glibc's; [const after the first call] */
 
-static bool is_done(uint32_t value, const struct kind *kind) {
+static bool is_done(uint32_t value, const struct words *kind) {
   return (value & kind->done_mask) == kind->done;
 }
 
 enum { SLOTS = 128, POLL_NS = 100000 };
 
 struct slot {
-  struct mt_undo undo; /* first: mltp_exit() leaves the initialiser */
-  uint32_t *key;       /* [atomic] the word; NULL: free. Changes under once.queue_.ilock_ */
-  mltp_once_t once;    /* its runner and its waiters, as dumps know them */
+  struct mt_undo undo;      /* first: mltp_exit() leaves the initialiser */
+  uint32_t *key;            /* [atomic] the word; NULL: free. Changes under once.queue_.ilock_ */
+  const struct words *kind; /* [owner] of the word */
+  mltp_once_t once;         /* its runner and its waiters, as dumps know them */
 };
 
 static struct slot slots[SLOTS];
@@ -73,7 +74,7 @@ void mt_initialise_forget(void) {
 
 /* ---- the end of an initialiser */
 
-static void settle(uint32_t *word, const struct kind *kind, uint32_t outcome) {
+static void settle(uint32_t *word, const struct words *kind, uint32_t outcome) {
   struct slot *slot = slot_of(word);
   struct mltp_thread *waiters = NULL;
   bool mine = mt_load_relaxed(&slot->key) == word;
@@ -89,14 +90,13 @@ static void settle(uint32_t *word, const struct kind *kind, uint32_t outcome) {
   mt_resume_chain(waiters);
 }
 
-static void undo_guard(struct mt_undo *undo) { settle(((struct slot *)undo)->key, &guards, 0); }
-
-static void undo_flag(struct mt_undo *undo) { settle(((struct slot *)undo)->key, &flags, 0); }
-
-static void undo_once(struct mt_undo *undo) { settle(((struct slot *)undo)->key, &onces, 0); }
+static void undo(struct mt_undo *undo) {
+  const struct slot *slot = (struct slot *)undo;
+  settle(slot->key, slot->kind, 0);
+}
 
 /* The initialiser ends in its own frame. */
-static void finish(uint32_t *word, const struct kind *kind, uint32_t outcome) {
+static void finish(uint32_t *word, const struct words *kind, uint32_t outcome) {
   struct slot *slot = slot_of(word);
   struct mltp_thread *self = mt_current();
   if (self != NULL && mt_load_relaxed(&slot->key) == word && slot->once.runner_ == self)
@@ -136,7 +136,7 @@ static void refuse_recursion(const struct mltp_thread *self, const char *call, c
 
 /* The runner has no slot. */
 static void wait_otherwise(const struct mltp_thread *self, uint32_t *word,
-                           const struct kind *kind) {
+                           const struct words *kind) {
   uint32_t seen = kind->running;
   uint32_t waited = seen | kind->waited;
   if (self != NULL && self->vp != NULL) {
@@ -149,7 +149,7 @@ static void wait_otherwise(const struct mltp_thread *self, uint32_t *word,
 }
 
 /* Under the slot's lock, if there is one. @return whether the caller runs the initialiser. */
-static bool take(uint32_t *word, const struct kind *kind) {
+static bool take(uint32_t *word, const struct words *kind) {
   uint32_t seen = mt_load_relaxed(word);
   /* An initialiser that ran in another process, of which this is a child: pthread_once() starts it
    * again. */
@@ -159,7 +159,7 @@ static bool take(uint32_t *word, const struct kind *kind) {
 }
 
 /* The caller has a descriptor. @return whether it runs the initialiser; false: look again. */
-static bool begin_in_slot(struct mltp_thread *self, uint32_t *word, const struct kind *kind,
+static bool begin_in_slot(struct mltp_thread *self, uint32_t *word, const struct words *kind,
                           const char *call) {
   struct slot *slot = slot_of(word);
   mltp_waitq_t *queue = &slot->once.queue_;
@@ -178,7 +178,8 @@ static bool begin_in_slot(struct mltp_thread *self, uint32_t *word, const struct
   if (runs && key == NULL) {
     mt_store_relaxed(&slot->key, word);
     slot->once.runner_ = self;
-    slot->undo.run = kind == &guards ? undo_guard : kind == &flags ? undo_flag : undo_once;
+    slot->kind = kind;
+    slot->undo.run = undo;
     mt_undo_push(self, &slot->undo);
   }
   mt_ilock_unlock(&queue->ilock_);
@@ -187,7 +188,7 @@ static bool begin_in_slot(struct mltp_thread *self, uint32_t *word, const struct
 }
 
 /* @return whether the caller runs the initialiser; false: it has run. */
-static bool begin(uint32_t *word, const struct kind *kind, const char *call) {
+static bool begin(uint32_t *word, const struct words *kind, const char *call) {
   struct mltp_thread *self = mt_current();
   struct handed handed = {NULL, NULL};
   bool waited = false, runs = false;
@@ -237,7 +238,7 @@ static void learn_running(void) {
 
 struct run {
   uint32_t *word;
-  const struct kind *kind;
+  const struct words *kind;
   uint32_t outcome;
 };
 
