@@ -46,6 +46,7 @@ endif()
 # coll, comm
 step_test(gangs FILES coll/gang.c coll/worker.c object/hash.c WRAPS ${counted_blocks})
 step_test(started_collectives FILES coll/nonblocking.c WRAPS ${counted_blocks})
+step_test(collective_arguments FILES coll/arguments.c coll/validate.c coll/kinds.c WRAPS malloc)
 step_test(inter_memory FILES comm/intercomm.c comm/from_group.c object/comm.c object/group.c WRAPS ${counted_blocks})
 step_test(spawning FILES comm/spawn.c WRAPS gethostname uname ${counted_blocks})
 step_test(spawn_orders FILES comm/spawn_order.c)
