@@ -8,6 +8,7 @@
 #include "tmpi/error/errors.h"
 #include "tmpi/request/request.h"
 
+/* root: 0 if the collective has none. */
 static bool has_buffer(const struct tm_comm *comm, enum tm_who who, int root) {
   bool is_root = root == MPI_ROOT || (!comm->inter && root == comm->rank);
   switch (who) {
@@ -82,12 +83,11 @@ int tm_collective_check(const struct tm_collective *c) {
     return tm_fail(comm, c->call, MPI_ERR_TOPOLOGY,
                    "the communicator has no topology (make one by MPI_Cart_create() or the like)");
   if (kind->rooted) error = tm_check_root(comm, c->call, c->root);
-  if (kind->rooted && tm_is_bystander(comm, c->root)) return error;
-  int root = kind->rooted ? c->root : 0;
-  if (error == MPI_SUCCESS && has_buffer(comm, kind->sends, root))
+  if (tm_is_bystander(comm, c->root)) return error;
+  if (error == MPI_SUCCESS && has_buffer(comm, kind->sends, c->root))
     error =
         check_buffer(c, comm, &c->send, c->sendtype, tm_parts_number(comm, kind->send_parts, true));
-  if (error == MPI_SUCCESS && has_buffer(comm, kind->receives, root))
+  if (error == MPI_SUCCESS && has_buffer(comm, kind->receives, c->root))
     error = check_buffer(c, comm, &c->recv, c->recvtype,
                          tm_parts_number(comm, kind->recv_parts, false));
   if (error == MPI_SUCCESS && kind->reduces) error = tm_get_type(comm, c->call, c->recvtype, &type);
@@ -141,11 +141,10 @@ static void clear(struct tm_parts *parts, MPI_Datatype *type) {
  * Count and type of a reduction are those of what is received, in place or not. */
 static void clear_unused(struct tm_collective *c, const struct tm_comm *comm) {
   const struct tm_collective_kind *kind = c->kind;
-  int root = kind->rooted ? c->root : 0;
-  bool takes_part = !tm_is_bystander(comm, root);
-  bool sends = has_buffer(comm, kind->sends, root) && c->send.base != MPI_IN_PLACE;
+  bool takes_part = !tm_is_bystander(comm, c->root);
+  bool sends = has_buffer(comm, kind->sends, c->root) && c->send.base != MPI_IN_PLACE;
   bool receives =
-      has_buffer(comm, kind->receives, root) && (kind->reduces || c->recv.base != MPI_IN_PLACE);
+      has_buffer(comm, kind->receives, c->root) && (kind->reduces || c->recv.base != MPI_IN_PLACE);
   if (!takes_part || !sends) clear(&c->send, &c->sendtype);
   if (!takes_part || !receives) clear(&c->recv, &c->recvtype);
   if (!takes_part) c->op = MPI_OP_NULL;
