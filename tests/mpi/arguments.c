@@ -88,6 +88,31 @@ static void wrapping(void) {
   EXPECT(MPI_ERR_COUNT, MPI_Type_vector_c(many, 1, 1, type, &made));
 }
 
+static void combine(void *in, void *inout, int *count, MPI_Datatype *type) {
+  CHECK(in == NULL && inout == NULL && count == NULL && type == NULL); /* nothing is combined */
+}
+
+/* The same with counts of 32 bits, of a type that is large. */
+static void wrapping_with_large_types(void) {
+  const int many = 1 << 30, zero = 0;
+  MPI_Datatype row, type;
+  MPI_Op op;
+  MPI_Op_create(combine, 1, &op);
+  MPI_Type_contiguous(1 << 20, MPI_INT64_T, &row);
+  MPI_Type_contiguous(1 << 20, row, &type);
+  MPI_Type_commit(&type);
+  EXPECT(MPI_ERR_COUNT, MPI_Bcast(buffer, many, type, 0, WORLD));
+  EXPECT(MPI_ERR_COUNT, MPI_Reduce(buffer, buffer + 8, many, type, op, 0, WORLD));
+  EXPECT(MPI_ERR_COUNT, MPI_Scan(buffer, buffer + 8, many, type, op, WORLD));
+  EXPECT(MPI_ERR_COUNT, MPI_Reduce_scatter(buffer, buffer + 8, &many, type, op, WORLD));
+  EXPECT(MPI_ERR_COUNT, MPI_Alltoall(buffer, 1, MPI_INT, buffer + 8, many, type, WORLD));
+  EXPECT(MPI_ERR_COUNT,
+         MPI_Alltoallw(buffer, &many, &zero, &type, buffer + 8, &many, &zero, &type, WORLD));
+  MPI_Type_free(&row);
+  MPI_Type_free(&type);
+  MPI_Op_free(&op);
+}
+
 static void point_to_point(void) {
   EXPECT(MPI_ERR_COMM, MPI_Send(buffer, 1, MPI_INT, 0, 0, MPI_COMM_NULL));
   EXPECT(MPI_ERR_COMM, MPI_Send(buffer, 1, MPI_INT, 0, 0, bad_comm));
@@ -211,6 +236,7 @@ static void collectives(void) {
   EXPECT(MPI_ERR_COUNT,
          MPI_Iallgatherv(buffer, 1, MPI_INT, buffer, negative, buffer, MPI_INT, WORLD, &request));
   EXPECT(MPI_ERR_COUNT, MPI_Alltoall(buffer, -1, MPI_INT, buffer, 1, MPI_INT, WORLD));
+  EXPECT(MPI_ERR_TYPE, MPI_Alltoall(buffer, 1, MPI_INT, buffer + 8, 1, bad_type, WORLD));
   EXPECT(MPI_ERR_COUNT,
          MPI_Alltoallv(buffer, negative, buffer, MPI_INT, buffer, buffer, buffer, MPI_INT, WORLD));
   EXPECT(MPI_ERR_TYPE, MPI_Ialltoallw(buffer, (int[]){1}, (int[]){0}, &bad_type, buffer + 8,
@@ -540,6 +566,7 @@ int main(int argc, char **argv) {
   garbage_handles();
   optional_types();
   wrapping();
+  wrapping_with_large_types();
   point_to_point();
   requests();
   collectives();

@@ -156,6 +156,9 @@ static void uneven(MPI_Comm comm, int rank, int size) {
   for (int i = 0; i < total; i++) all[i] = 1;
   MPI_Reduce_scatter(all, own, counts, MPI_INT, MPI_SUM, comm);
   for (int k = 0; k < rank; k++) CHECK(own[k] == size);
+  for (int i = 0; i < size; i++) own[i] = i + rank + 1;
+  MPI_Reduce_scatter_block(own, all, 1, MPI_INT, MPI_SUM, comm);
+  CHECK(all[0] == (rank + 1) * size + size * (size - 1) / 2);
   free(counts);
   free(displs);
   free(own);

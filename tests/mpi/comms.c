@@ -304,11 +304,42 @@ static void between(MPI_Comm inter, int low) {
             100 * (remote * others + remote * (remote - 1) / 2) + remote * (own * remote + i));
     CHECK(all[remote] == -1);
   }
+  for (int i = 0; i < local; i++) counts[i] = i < local - 1 ? 1 : local * remote - i;
+  memset(all, -1, sizeof all);
+  MPI_Reduce_scatter(out, all, counts, MPI_INT, MPI_SUM, inter);
+  for (int i = 0; i < counts[own]; i++)
+    CHECK(all[i] == 100 * (remote * others + remote * (remote - 1) / 2) + remote * (own + i));
+  CHECK(all[counts[own]] == -1);
   MPI_Ibarrier(inter, &request);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   MPI_Iallreduce(&own, &sum, 1, MPI_INT, MPI_SUM, inter, &request);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   CHECK(sum == remote * (remote - 1) / 2);
+}
+
+/* A barrier waits for the ranks of both groups: no rank of one returns before the last rank of the
+ * other has come, which sends each of them a message before. */
+static void barriers_between(MPI_Comm inter, int low) {
+  enum { LATE, COME };
+  int remote, flag, token = 0;
+  MPI_Comm_remote_size(inter, &remote);
+  for (int late = 0; late < size; late++) { /* in the world */
+    int is_here = (late < size / 2) == low;
+    int number = late < size / 2 ? late : late - size / 2;
+    if (rank == late) {
+      for (int i = 0; i < remote; i++)
+        MPI_Recv(&token, 1, MPI_INT, i, LATE, inter, MPI_STATUS_IGNORE);
+      for (int i = 0; i < 50; i++)
+        MPI_Iprobe(MPI_ANY_SOURCE, COME, inter, &flag, MPI_STATUS_IGNORE); /* the others get on */
+      for (int i = 0; i < remote; i++) MPI_Send(&token, 1, MPI_INT, i, COME, inter);
+    }
+    if (!is_here) MPI_Send(&token, 1, MPI_INT, number, LATE, inter);
+    MPI_Barrier(inter);
+    if (is_here) continue;
+    MPI_Iprobe(number, COME, inter, &flag, MPI_STATUS_IGNORE);
+    CHECK(flag);
+    MPI_Recv(&token, 1, MPI_INT, number, COME, inter, MPI_STATUS_IGNORE);
+  }
 }
 
 /* Of ranks beside the root, the other arguments may be anything. */
@@ -343,6 +374,7 @@ static void intercommunicators(void) {
   MPI_Comm_test_inter(inter, &flag);
   CHECK(flag);
   between(inter, low);
+  barriers_between(inter, low);
   beside_the_root(inter, low);
   MPI_Comm_dup(inter, &copy);
   MPI_Comm_compare(inter, copy, &result);
