@@ -80,7 +80,10 @@ step_test(copies FILES loader/locals.c loader/maps.c WRAPS ${counted_blocks} dlo
 step_test(needed_libraries FILES loader/libraries.c loader/preloaded.c loader/beside.c
           WRAPS ${counted_blocks} strdup realloc dlopen dlinfo dlclose dlerror dlsym)
 
-# match, part, rma
+# mailbox, match, part, rma
+if(NOT MLTP_SANITIZE) # as mpi.request_pool
+  step_test(request_slabs FILES mailbox/request_pool.c WRAPS malloc aligned_alloc free)
+endif()
 step_test(buffer_account FILES match/bsend_buffer.c WRAPS ${counted_blocks})
 step_test(deferred FILES match/deferred.c)
 step_test(dozes FILES match/complete.c match/mailbox_probe.c mailbox/queue.c)
