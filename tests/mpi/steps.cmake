@@ -50,6 +50,7 @@ step_test(collective_arguments FILES coll/arguments.c coll/validate.c coll/kinds
 step_test(collective_messages FILES coll/message.c WRAPS malloc calloc free)
 step_test(made_operations FILES coll/op.c WRAPS malloc free)
 step_test(phase_waits FILES coll/pair.c coll/barrier_spin.c)
+step_test(offered_bcasts FILES coll/offer.c)
 step_test(inter_memory FILES comm/intercomm.c comm/from_group.c object/comm.c object/group.c WRAPS ${counted_blocks})
 step_test(spawning FILES comm/spawn.c WRAPS gethostname uname ${counted_blocks})
 step_test(spawn_orders FILES comm/spawn_order.c)
