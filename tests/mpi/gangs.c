@@ -397,6 +397,7 @@ static void a_worker_performs_tasks_in_their_order_until_the_rank_ends(void **st
   for (int i = 0; i < 3; i++) work[i].task.number = i;
   assert_true(tm_worker_claim(&ranks[7]));
   check_trace("creates7 ");
+  work[0].task.next = &work[2].task; /* as in its gang, where another member's task follows */
   tm_worker_push(&work[0].task);
   meanwhile = push_then_end;
   assert_null(worker_of(&ranks[7]));
