@@ -22,7 +22,8 @@
 enum {
   JOINED_MAX = 7936, /* bytes; with its header a note fits into what UCX sends at a time by TCP */
   ALONE_MIN = 2048,  /* a message of 2 KiB does not wait for others */
-  PENDING_MAX = 64   /* notes of a view on their way; more would only need memory */
+  PENDING_MAX = 64,  /* notes of a view on their way; more would only need memory */
+  NO_MEMBER = -1     /* no lock is deferred */
 };
 
 /* A note that may get more messages. */
@@ -48,7 +49,7 @@ struct tm_win_notes {
   uint32_t large;            /* [atomic] 1: large accesses may be among them; relaxed: the thread
                                 that asks has begun them, or the program has ordered it */
   struct settling *settling; /* [ilock of the view] threads that wait for answers */
-  int deferred;              /* [rank] member whose lock goes with its accesses; -1: none */
+  int deferred;              /* [rank] member whose lock goes with its accesses, or NO_MEMBER */
   bool exclusive;            /* [rank] that lock */
   int nodes;                 /* [const] */
   struct open_note open[];   /* [lock] by node */
@@ -56,11 +57,11 @@ struct tm_win_notes {
 
 struct tm_win_notes *tm_win_notes_new(void) {
   int nodes = tm_node_count();
-  struct tm_win_notes *notes = calloc(1, sizeof *notes + (size_t)nodes * sizeof notes->open[0]);
+  struct tm_win_notes *notes = calloc(1, sizeof *notes + (size_t)nodes * sizeof *notes->open);
   if (notes == NULL) tm_panic("no memory for a window of %d nodes", nodes);
   mltp_lock_init(&notes->lock, MLTP_LOCK_STANDARD, "a window over nodes");
   notes->nodes = nodes;
-  notes->deferred = -1;
+  notes->deferred = NO_MEMBER;
   return notes;
 }
 
@@ -125,7 +126,7 @@ static void send_open(struct tm_win *win, struct open_note *open) {
 }
 
 void tm_win_notes_expect(struct tm_win *win, const char *call) {
-  if (win->notes->deferred >= 0) tm_win_far_lock_now(win->comm->owner, call);
+  if (win->notes->deferred != NO_MEMBER) tm_win_far_lock_now(win->comm->owner, call);
   wait_for_answers(win, PENDING_MAX, call);
   mti_lock(&win->ilock);
   win->notes->pending++;
@@ -146,7 +147,8 @@ static bool has_room(const struct open_note *open, const struct tm_win_head *hea
 /* Opens a note with room for some bytes. */
 static void open_anew(struct open_note *open, size_t bytes, int dest, bool locks) {
   size_t head = locks ? sizeof(struct tm_win_head) : 0;
-  size_t room = bytes + 2 * head < JOINED_MAX ? JOINED_MAX : bytes + 2 * head;
+  size_t room = bytes + 2 * head;
+  if (room < JOINED_MAX) room = JOINED_MAX;
   *open = (struct open_note){.note = tm_far_note_new(room),
                              .used = head,
                              .room = room - head,
@@ -158,10 +160,10 @@ static void open_anew(struct open_note *open, size_t bytes, int dest, bool locks
 static void lock_before(struct tm_win *win, int member, const struct tm_win_head *head,
                         const char *call) {
   int deferred = win->notes->deferred;
-  if (deferred < 0) return;
   const struct open_note *open = open_of(win, member);
   bool joins = member == deferred && (open->note == NULL || has_room(open, head));
-  if (open == open_of(win, deferred) && !joins) tm_win_far_lock_now(win->comm->owner, call);
+  if (deferred != NO_MEMBER && open == open_of(win, deferred) && !joins)
+    tm_win_far_lock_now(win->comm->owner, call);
 }
 
 char *tm_win_notes_begin(struct tm_win *win, int member, const struct tm_win_head *head,
@@ -216,13 +218,13 @@ void tm_win_notes_defer(struct tm_win *win, int member, bool exclusive) {
 int tm_win_notes_undefer(struct tm_win *win, bool *exclusive) {
   int member = win->notes->deferred;
   *exclusive = win->notes->exclusive;
-  win->notes->deferred = -1;
+  win->notes->deferred = NO_MEMBER;
   return member;
 }
 
 void tm_win_settle(struct tm_win *win, const char *call) {
   struct tm_win_notes *notes = win->notes;
-  if (notes->deferred >= 0) tm_win_far_lock_now(win->comm->owner, call);
+  if (notes->deferred != NO_MEMBER) tm_win_far_lock_now(win->comm->owner, call);
   mltp_lock(&notes->lock);
   for (int i = 0; i < notes->nodes; i++) send_open(win, &notes->open[i]);
   mltp_unlock(&notes->lock);
