@@ -56,6 +56,9 @@ static struct tm_group *group;
 static int origin[CELLS], target[CELLS], result[CELLS];
 static struct tm_far_send *queue[QUEUE_MAX];
 static int queue_first, queue_end, notes, parks;
+static struct tm_far_send *unsent, *delivered; /* a note that is being made, or taken */
+static jmp_buf job_end;
+static bool may_end;          /* for want of memory */
 static void (*at_wait)(void); /* of another thread */
 static bool is_attached, has_lock;
 static char room_of_wait[sizeof(struct tm_win_wait)];
@@ -67,7 +70,7 @@ struct tm_far_send *tm_far_note_new(size_t bytes) {
   struct tm_far_send *send = malloc(sizeof *send + bytes);
   assert_non_null(send);
   *send = (struct tm_far_send){.header.bytes = bytes, .data = send->packed};
-  return send;
+  return unsent = send;
 }
 
 void tm_far_note_send(struct tm_far_send *send, enum tm_far_service service, int dest,
@@ -75,6 +78,7 @@ void tm_far_note_send(struct tm_far_send *send, enum tm_far_service service, int
   assert_true(service == TM_FAR_WINDOW && queue_end < QUEUE_MAX && locked == 0);
   assert_true(send->fetched || send->header.bytes <= TM_FAR_NOTE_MAX);
   assert_int_equal(dest, inside ? OWN : OTHER);
+  unsent = NULL;
   send->header.source = 1 - dest;
   send->header.node = 1 - dest;
   queue[queue_end++] = send;
@@ -92,12 +96,14 @@ static bool deliver_one(void) {
   if (queue_first == queue_end) return false;
   struct tm_far_send *send = queue[queue_first++];
   if (queue_first == queue_end) queue_first = queue_end = 0;
+  delivered = send;
   if (send->fetched)
     tm_win_take_announced(&send->header, send->packed, send);
   else
     tm_win_take_note(send->header.source, send->packed, send->header.bytes);
   assert_int_equal(locked, 0);
   free(send);
+  delivered = NULL;
   return true;
 }
 
@@ -160,9 +166,24 @@ void tm_requests_wait(struct tm_request *const *requests, int count, int wanted,
 }
 
 void tm_panic(const char *format, ...) {
-  fail_msg("%s", format);
-  abort();
+  if (!may_end) fail_msg("%s", format);
+  longjmp(job_end, 1);
 }
+
+/* Whether the job ends when memory is out after some allocations. */
+static inline bool ends_the_job(void (*action)(void), int allocations) {
+  may_end = true;
+  allocations_left = allocations;
+  bool ends = setjmp(job_end) != 0;
+  if (!ends) action();
+  allocations_left = -1;
+  may_end = false;
+  free(unsent);
+  free(delivered);
+  unsent = delivered = NULL;
+  return ends;
+}
+
 bool tm_spin(bool (*ended)(const void *), const void *what, const struct tm_rank *waker) {
   assert_null(waker);
   note("spin");

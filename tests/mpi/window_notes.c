@@ -50,6 +50,28 @@ static void joined_gets(void **state) {
   }
 }
 
+/* A note is full to its last byte, by data or by what its answer will have. */
+static void notes_that_are_just_full(void **state) {
+  enum {
+    HEADS = sizeof(struct tm_win_head) + sizeof(struct tm_piece),
+    HALF = JOINED_MAX / 2 - (int)sizeof(struct tm_win_answer)
+  };
+  struct tm_access_call c = call_of(NULL, HALF / 4, int_type());
+  (void)state;
+  put_bytes(0, 100);
+  put_bytes(100, JOINED_MAX - 2 * HEADS - 100); /* goes at once */
+  assert_int_equal(notes, 1);
+  assert_int_equal(queue[0]->header.bytes, JOINED_MAX);
+  deliver();
+  notes = 0;
+  c.origin = result;
+  for (int i = 0; i < 3; i++) {
+    struct tm_access a = access_of(HALF / 4, int_type());
+    assert_int_equal(tm_far_get(&c, &a), MPI_SUCCESS);
+    assert_int_equal(notes, i == 2);
+  }
+}
+
 /* More notes than may be on their way wait for answers. */
 static void pending_notes(void **state) {
   (void)state;
@@ -57,6 +79,17 @@ static void pending_notes(void **state) {
   assert_true(queue_first == 0 && notes == PENDING_MAX + 1);
   put_bytes(0, 2048); /* until one is answered */
   assert_true(queue_first > 0 && notes > PENDING_MAX + 2);
+}
+
+/* So do large data. */
+static void pending_large_data(void **state) {
+  struct tm_access_call c = call_of(NULL, 20000, int_type());
+  (void)state;
+  for (int i = 0; i <= PENDING_MAX + 1; i++) {
+    struct tm_access a = access_of(20000, int_type());
+    assert_int_equal(tm_far_put(&c, &a), MPI_SUCCESS);
+    assert_int_equal(queue_first > 0, i == PENDING_MAX + 1);
+  }
 }
 
 static void settle_too(void) { tm_win_settle(&wins[OWN], "another thread"); }
@@ -217,6 +250,46 @@ static void deferred_locks_that_are_wanted(void **state) {
   check_got("");
 }
 
+/* A note keeps room for the unlock of the lock that it begins with. */
+static void an_unlock_goes_with_its_lock(void **state) {
+  enum { HEAD = sizeof(struct tm_win_head) };
+  size_t most = JOINED_MAX - 3 * HEAD - sizeof(struct tm_piece);
+  (void)state;
+  for (int i = 0; i < 2; i++) { /* full, and one byte less */
+    notes = 0;
+    defer(true);
+    put_bytes(0, most - (size_t)i);
+    tm_win_far_unlock(&wins[OWN], OTHER, true);
+    check_got("lock 1 1 unlock 1 wake resume ");
+    assert_int_equal(notes, 2); /* one has the answer */
+  }
+}
+
+/* What came before a lock goes before it, also where the lock is deferred. */
+static void accesses_before_a_lock(void **state) {
+  struct tm_win_wait wait = wait_of(TM_FOR_LOCK, true);
+  (void)state;
+  put_bytes(0, 10);
+  tm_win_far_lock(&wait, "MPI_Win_lock");
+  check_trace("lock 1 1 resume ");
+  assert_int_equal(((char *)target)[9], ((char *)origin)[9]);
+  put_bytes(10, 10);
+  notes = 0;
+  defer(false);
+  assert_int_equal(notes, 1);
+  tm_win_far_unlock(&wins[OWN], OTHER, false);
+  check_got("lock 0 1 unlock 0 wake resume ");
+}
+
+static void large_data_come_after_a_deferred_lock(void **state) {
+  struct tm_access_call c = call_of(NULL, 20000, int_type());
+  struct tm_access a = access_of(20000, int_type());
+  (void)state;
+  defer(true);
+  assert_int_equal(tm_far_put(&c, &a), MPI_SUCCESS);
+  check_got("lock 1 1 resume ");
+}
+
 static void locks_that_are_not_deferred(void **state) {
   (void)state;
   ranks[OWN].windows_within = 1;
@@ -239,11 +312,41 @@ static void epochs(void **state) {
   check_trace("posted 6 wake ");
 }
 
+/* ---- without memory: the other node waits for an answer, so the job ends */
+
+static void make_notes(void) { tm_win_notes_free(tm_win_notes_new()); }
+
+static void lock_that_waits(void) {
+  struct tm_win_wait wait = wait_of(TM_FOR_LOCK, true);
+  has_lock = false;
+  tm_win_far_lock(&wait, "MPI_Win_lock");
+}
+
+static void no_memory_ends_the_job(void **state) {
+  struct tm_access_call c = call_of(NULL, 10, &spread);
+  struct tm_access a = access_of(10, &spread);
+  (void)state;
+  assert_true(ends_the_job(make_notes, 0));
+  assert_true(ends_the_job(lock_that_waits, 1)); /* which is for its note */
+  check_trace("lock 1 1 ");
+  assert_int_equal(tm_far_put(&c, &a), MPI_SUCCESS); /* of more than a few pieces */
+  tm_win_far_posted(&wins[OWN], OTHER);
+  assert_true(ends_the_job(deliver, 1)); /* which is for the answer */
+  tm_win_answered(&wins[OWN]);
+  c = call_of(NULL, 20000, int_type());
+  a = access_of(20000, int_type());
+  assert_int_equal(tm_far_put(&c, &a), MPI_SUCCESS);
+  assert_true(ends_the_job(deliver, 0));
+  tm_win_answered(&wins[OWN]);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       WINDOW(joined_notes),
       WINDOW(joined_gets),
+      WINDOW(notes_that_are_just_full),
       WINDOW(pending_notes),
+      WINDOW(pending_large_data),
       WINDOW(threads_that_wait),
       WINDOW(ends_wait_for_large_data),
       WINDOW(sizes_that_are_large),
@@ -251,8 +354,12 @@ int main(void) {
       WINDOW(unlocks),
       WINDOW(deferred_locks),
       WINDOW(deferred_locks_that_are_wanted),
+      WINDOW(an_unlock_goes_with_its_lock),
+      WINDOW(accesses_before_a_lock),
+      WINDOW(large_data_come_after_a_deferred_lock),
       WINDOW(locks_that_are_not_deferred),
       WINDOW(epochs),
+      WINDOW(no_memory_ends_the_job),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
