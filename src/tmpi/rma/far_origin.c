@@ -21,6 +21,7 @@
 #include "tmpi/rma/update.h"
 
 enum {
+  HAS_GATE = 0, /* the member whose node has the gate */
   PIECES_MAX = 240,
   DATA_MAX = 53248 /* bytes of a message's data; with the pieces it stays below TM_FAR_NOTE_MAX */
 };
@@ -75,7 +76,7 @@ static bool waits(const struct tm_access_call *c, const struct tm_access *a,
 static void expect(const struct tm_access_call *c, const struct tm_access *a,
                    const struct tm_access_part *to, struct tm_win_head *head,
                    struct tm_win_result *result) {
-  *result = (struct tm_win_result){0};
+  *result = (struct tm_win_result){.failed = false};
   if (to != NULL) *result = (struct tm_win_result){.at = to->at, .type = to->type};
   head->direct = to != NULL && !waits(c, a, to);
   if (head->direct)
@@ -243,9 +244,9 @@ void tm_win_far_lock(struct tm_win_wait *wait, const char *call) {
 }
 
 void tm_win_far_gate(struct tm_win_wait *wait, bool passes, const char *call) {
-  struct tm_win_head head = head_of_lock(wait, wait->win->common->far[0].common);
+  struct tm_win_head head = head_of_lock(wait, wait->win->common->far[HAS_GATE].common);
   head.passes = passes;
-  wait_for_grant(wait, &head, 0, call);
+  wait_for_grant(wait, &head, HAS_GATE, call);
 }
 
 static struct tm_win_head head_to(const struct tm_win *win, enum tm_win_note_kind kind,
@@ -276,10 +277,10 @@ void tm_win_far_unlock(struct tm_win *win, int target, bool exclusive) {
 }
 
 void tm_win_far_leave_gate(struct tm_win *win, bool all) {
-  struct tm_win_head head = head_to(win, TM_NOTE_UNLOCK, 0);
-  head.to = win->common->far[0].common;
+  struct tm_win_head head = head_to(win, TM_NOTE_UNLOCK, HAS_GATE);
+  head.to = win->common->far[HAS_GATE].common;
   head.what = all ? TM_FOR_ALL : TM_FOR_GATE;
-  say(win, &head, 0, true, all ? "MPI_Win_unlock_all" : "MPI_Win_unlock");
+  say(win, &head, HAS_GATE, true, all ? "MPI_Win_unlock_all" : "MPI_Win_unlock");
 }
 
 /* ---- epochs */
