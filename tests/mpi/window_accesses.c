@@ -105,13 +105,14 @@ static void update(size_t count, struct tm_type *type, bool reads, bool fetches)
 /* Elements of eight bytes in pieces of four are not divided. */
 static void updates_of_each_size(void **state) {
   (void)state;
-  tm_predefined[7] = spread; /* the type that the target looks up */
+  tm_predefined[0] = spread; /* the type that the target looks up */
   for (size_t i = 0; i < COUNTS; i++)
     for (int way = 0; way < 4; way++) {
       update(counts[i], int_type(), way & 1, way & 2);
       update(counts[i] < CELLS / 4 ? counts[i] : CELLS / 4, &spread, way & 1, way & 2);
     }
-  memset(&tm_predefined[7], 0, sizeof tm_predefined[7]);
+  assert_ptr_equal(combined, &tm_predefined[0]);
+  memset(&tm_predefined[0], 0, sizeof tm_predefined[0]);
 }
 
 /* Messages have 240 pieces, so that one would end within an element of eight bytes: in its last
@@ -164,6 +165,7 @@ static void one_element(void **state) {
   assert_true(result[0] == 0 && target[0] == 1000 && notes == before + 2);
   assert_int_equal(tm_far_swap(&c, &a, &compare), MPI_SUCCESS);
   assert_true(result[0] == 1000 && target[0] == 1000);
+  assert_int_equal(sent_bytes, sizeof(struct tm_win_head) + sizeof(struct tm_piece) + 8);
   compare = 1000;
   origin[0] = 7;
   assert_int_equal(tm_far_swap(&c, &a, &compare), MPI_SUCCESS);
