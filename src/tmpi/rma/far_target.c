@@ -32,19 +32,19 @@ static bool is_attached(struct tm_win *view, const struct tm_piece *piece) {
          tm_win_is_attached(view, low, low + piece->bytes);
 }
 
-/* @return false: some of it is not attached. */
+/* An access has a piece at least. @return false: some of it is not attached. */
 static bool find_memory(struct memory *m, struct tm_win *view, const struct tm_win_head *head,
                         const char *list) {
   struct tm_block *blocks = m->few;
-  uint64_t base = 0;
+  struct tm_piece piece;
   bool attached = true;
+  memcpy(&piece, list, sizeof piece);
+  const uint64_t base = piece.at;
   if (head->pieces > FEW) blocks = malloc(head->pieces * sizeof *blocks);
   if (blocks == NULL) tm_panic("no memory for an access of another node");
   for (uint32_t i = 0; i < head->pieces; i++) {
-    struct tm_piece piece;
     memcpy(&piece, list + i * sizeof piece, sizeof piece);
     attached = attached && is_attached(view, &piece);
-    if (i == 0) base = piece.at;
     blocks[i] =
         (struct tm_block){.at = (ptrdiff_t)(piece.at - base), .length = piece.bytes, .count = 1};
   }
@@ -83,14 +83,15 @@ static char *take_access(struct tm_win *view, const struct tm_win_head *head, co
                          char *results) {
   struct memory m;
   size_t result = tm_win_result_size(head);
-  struct tm_win_answer answer = {head->asker, head->skip, 0, head->direct, false};
-  answer.failed = !find_memory(&m, view, head, list);
-  if (result > 0 && !answer.failed) answer.bytes = result - sizeof answer;
-  char *brings = answer.bytes > 0 ? results + sizeof answer : NULL;
-  if (!answer.failed) perform(&m, head, list + head->pieces * sizeof(struct tm_piece), brings);
+  bool answers = result != 0, found = find_memory(&m, view, head, list);
+  struct tm_win_answer answer = {head->asker, head->skip, 0, head->direct, !found};
+  if (answers && found) answer.bytes = result - sizeof answer;
+  char *brings = answer.bytes != 0 ? results + sizeof answer : NULL;
+  if (found) perform(&m, head, list + head->pieces * sizeof(struct tm_piece), brings);
   if (m.type.blocks != m.few) free(m.type.blocks);
-  if (result > 0) memcpy(results, &answer, sizeof answer);
-  return result > 0 ? results + sizeof answer + answer.bytes : results;
+  if (!answers) return results;
+  memcpy(results, &answer, sizeof answer);
+  return results + sizeof answer + answer.bytes;
 }
 
 static void take_results(const struct tm_win_head *head, const char *at) {
