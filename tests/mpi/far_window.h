@@ -56,7 +56,7 @@ static struct tm_group *group;
 static int origin[CELLS], target[CELLS], result[CELLS];
 static struct tm_far_send *queue[QUEUE_MAX];
 static int queue_first, queue_end, notes, parks;
-static size_t sent_bytes;                      /* of the last note from the origin */
+static size_t sent_bytes, answered_bytes;      /* of the last note from the origin, and to it */
 static const struct tm_type *combined;         /* the last update's elements */
 static struct tm_far_send *unsent, *delivered; /* a note that is being made, or taken */
 static jmp_buf job_end;
@@ -81,7 +81,7 @@ void tm_far_note_send(struct tm_far_send *send, enum tm_far_service service, int
   assert_true(send->fetched || send->header.bytes <= TM_FAR_NOTE_MAX);
   assert_int_equal(dest, inside ? OWN : OTHER);
   unsent = NULL;
-  if (!inside) sent_bytes = send->header.bytes;
+  *(inside ? &answered_bytes : &sent_bytes) = send->header.bytes;
   send->header.source = 1 - dest;
   send->header.node = 1 - dest;
   queue[queue_end++] = send;
@@ -231,6 +231,7 @@ void tm_update(const struct tm_access *a, struct tm_type *element, MPI_Op op, co
   static char packed[DATA_MAX];
   size_t bytes = a->memory.bytes;
   combined = element;
+  assert_int_equal(a->memory.type->dense, a->memory.type->block_count == 1);
   assert_true(a->target == &wins[OTHER] && op == MPI_SUM && bytes % element->size == 0);
   assert_true(bytes <= sizeof packed);
   tm_type_pack(packed, a->memory.at, a->memory.type, 0, bytes);

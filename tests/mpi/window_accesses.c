@@ -9,7 +9,10 @@
 static size_t place(size_t n, const struct tm_type *type) { return type == &spread ? 2 * n : n; }
 
 static const size_t counts[] = {0, 1, 2, 120, 121, 1000, 6656, 6657, 8192, 8193, 9999};
-enum { COUNTS = sizeof counts / sizeof counts[0] };
+enum {
+  COUNTS = sizeof counts / sizeof counts[0],
+  EMPTY_ANSWER = sizeof(struct tm_win_head) + sizeof(struct tm_win_answer)
+};
 
 /* ---- puts and gets of each size and shape */
 
@@ -21,6 +24,7 @@ static void put(size_t ints, struct tm_type *from, struct tm_type *to, MPI_Reque
   assert_int_equal(tm_far_put(&c, &a), MPI_SUCCESS);
   if (request != NULL) check_trace("request ");
   if (request == NULL || ints == 0) tm_win_settle(&wins[OWN], "MPI_Win_fence");
+  if (request == NULL && ints > 0) assert_int_equal(answered_bytes, sizeof(struct tm_win_head));
   for (size_t n = 0; n < ints; n++) assert_int_equal(target[place(n, to)], origin[place(n, from)]);
   int gap = 0;
   for (int i = 0; i < CELLS; i++) gap += target[i] == GUARD;
@@ -66,16 +70,20 @@ static void gets_of_each_size(void **state) {
 
 static void gets_of_bytes(void **state) {
   (void)state;
-  for (size_t bytes = 1; bytes < 10; bytes++) {
-    struct tm_access_call c = call_of(NULL, bytes, int_type());
-    struct tm_access a = access_of(bytes, tm_type_of(MPI_BYTE));
-    c.origin = result;
-    c.origin_type = MPI_BYTE;
-    result[bytes / 4] = GUARD;
-    assert_int_equal(tm_far_get(&c, &a), MPI_SUCCESS);
-    tm_win_settle(&wins[OWN], "MPI_Win_flush");
-    assert_memory_equal(result, target, bytes);
-  }
+  for (size_t bytes = 1; bytes < 10; bytes++)
+    for (int waits = 0; waits < 2; waits++) {
+      MPI_Request request;
+      struct tm_access_call c = call_of(waits ? &request : NULL, bytes, int_type());
+      struct tm_access a = access_of(bytes, tm_type_of(MPI_BYTE));
+      c.origin = result;
+      c.origin_type = MPI_BYTE;
+      memset(result, GUARD, sizeof(int) * 10);
+      assert_int_equal(tm_far_get(&c, &a), MPI_SUCCESS);
+      tm_win_settle(&wins[OWN], "MPI_Win_flush");
+      assert_memory_equal(result, target, bytes);
+      assert_int_equal(answered_bytes, EMPTY_ANSWER + bytes);
+      check_trace(waits ? "request " : "");
+    }
 }
 
 /* ---- updates */
@@ -210,9 +218,11 @@ static void dynamic_windows(void **state) {
     int code = attached ? MPI_SUCCESS : MPI_ERR_RMA_RANGE;
     assert_int_equal(tm_far_put(&c, &a), code);
     assert_int_equal(target[1], attached ? 1001 : 5);
+    assert_int_equal(answered_bytes, EMPTY_ANSWER);
     c.origin = large.origin = result;
     assert_int_equal(tm_far_get(&c, &a), code);
     assert_int_equal(result[1], attached ? 1001 : GUARD);
+    assert_int_equal(answered_bytes, EMPTY_ANSWER + (attached ? 16 : 0));
     assert_int_equal(tm_far_get(&large, &b), code);
     assert_int_equal(result[19999], attached ? 5 * 19999 : GUARD);
     struct tm_type half = spread; /* one of its pieces is attached */
