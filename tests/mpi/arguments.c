@@ -542,14 +542,24 @@ static void attributes_and_infos(void) {
 
 static void sessions(void) {
   MPI_Session session;
+  MPI_Errhandler handler;
   MPI_Group group;
   MPI_Info info;
   EXPECT(MPI_ERR_SESSION, MPI_Session_finalize(&(MPI_Session){MPI_SESSION_NULL}));
   EXPECT(MPI_ERR_SESSION, MPI_Session_get_num_psets(bad_session, MPI_INFO_NULL, &one));
+  EXPECT(MPI_ERR_SESSION, MPI_Session_get_nth_pset(bad_session, MPI_INFO_NULL, 0, &(int){0}, NULL));
+  EXPECT(MPI_ERR_SESSION, MPI_Session_get_info(bad_session, &info));
+  EXPECT(MPI_ERR_SESSION, MPI_Session_get_pset_info(bad_session, "mpi://SELF", &info));
+  EXPECT(MPI_ERR_SESSION, MPI_Group_from_session_pset(bad_session, "mpi://SELF", &group));
+  EXPECT(MPI_ERR_SESSION, MPI_Session_set_errhandler(bad_session, MPI_ERRORS_RETURN));
+  EXPECT(MPI_ERR_SESSION, MPI_Session_get_errhandler(bad_session, &handler));
+  EXPECT(MPI_ERR_SESSION, MPI_Session_call_errhandler(bad_session, MPI_ERR_TAG));
   EXPECT(MPI_ERR_ERRHANDLER, MPI_Session_init(MPI_INFO_NULL, bad_handler, &session));
   EXPECT(MPI_ERR_INFO, MPI_Session_init(bad_info, MPI_ERRORS_RETURN, &session));
   EXPECT(MPI_ERR_ARG, MPI_Session_create_errhandler(NULL, &(MPI_Errhandler){0}));
   MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
+  EXPECT(MPI_ERR_INFO, MPI_Session_get_num_psets(session, bad_info, &one));
+  EXPECT(MPI_ERR_INFO, MPI_Session_get_nth_pset(session, bad_info, 0, &(int){0}, NULL));
   EXPECT(MPI_ERR_ARG, MPI_Group_from_session_pset(session, "mpi://elsewhere", &group));
   EXPECT(MPI_ERR_ARG, MPI_Session_get_pset_info(session, NULL, &info));
   EXPECT(MPI_ERR_ARG, MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 2, &one, NULL));

@@ -33,6 +33,21 @@ static void errors(void) {
   CHECK(session == MPI_SESSION_NULL);
 }
 
+/* A session keeps the handler that it began with, also when the program has freed that. */
+static void kept_handler(void) {
+  MPI_Session session;
+  MPI_Errhandler handler;
+  MPI_Session_create_errhandler(handle, &handler);
+  MPI_Session_init(MPI_INFO_NULL, handler, &session);
+  MPI_Errhandler_free(&handler);
+  MPI_Session_create_errhandler(handle, &handler); /* in the memory of the other, if that is free */
+  reported = MPI_SUCCESS;
+  MPI_Session_call_errhandler(session, MPI_ERR_TAG);
+  CHECK(reported == MPI_ERR_TAG);
+  MPI_Session_finalize(&session);
+  MPI_Errhandler_free(&handler);
+}
+
 static MPI_Comm given;
 
 static void handle_comm(MPI_Comm *comm, int *code, ...) {
@@ -215,10 +230,11 @@ static void sides(MPI_Group world) {
 int main(void) {
   MPI_Session session;
   MPI_Group world, self, all;
-  MPI_Comm comm, copy, alone;
+  MPI_Comm comm, copy, whole, alone;
   MPI_Info info;
   int flag, size, sum, level, one = 1;
   errors();
+  kept_handler();
   errors_of_makers();
   MPI_Info_create(&info);
   MPI_Info_set(info, "mpi_assert_no_any_tag", "true");
@@ -241,7 +257,10 @@ int main(void) {
   buffers(session, copy); /* of the same session */
   attributes(comm);
   attributes(copy);
-  MPI_Group_union(self, world, &all);
+  MPI_Group_union(world, self, &all);
+  MPI_Comm_create_from_group(all, "of one more group", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &whole);
+  buffers(session, whole); /* of the same session, too */
+  MPI_Comm_free(&whole);
   MPI_Comm_create_from_group(self, "alone", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &alone);
   MPI_Comm_size(alone, &flag);
   CHECK(flag == 1);
