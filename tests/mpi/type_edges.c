@@ -32,9 +32,11 @@ static void subarrays(void) {
   EXPECT(MPI_ERR_ARG, subarray(8, 3, 0, MPI_ORDER_C + MPI_ORDER_FORTRAN));
 }
 
-/* A process's share of `size` elements: the number of its bytes; -1: refused. */
+/* A process's share of `size` elements: the number of its bytes; -1: refused. The type extends over
+ * the array, whatever of it is the process's. */
 static int share(int processes, int rank, int size, int kind, int argument) {
   MPI_Datatype type;
+  MPI_Aint lb, extent;
   int bytes = -1;
   int code = MPI_Type_create_darray(processes, rank, 1, &size, &kind, &argument, &processes,
                                     MPI_ORDER_C, MPI_INT, &type);
@@ -43,6 +45,10 @@ static int share(int processes, int rank, int size, int kind, int argument) {
     return -1;
   }
   MPI_Type_size(type, &bytes);
+  MPI_Type_get_extent(type, &lb, &extent);
+  CHECK(lb == 0 && extent == 4 * size);
+  MPI_Type_get_true_extent(type, &lb, &extent);
+  CHECK(bytes > 0 ? extent >= bytes : lb == 0 && extent == 0);
   MPI_Type_free(&type);
   return bytes;
 }
@@ -104,6 +110,10 @@ static void contents(void) {
          MPI_Type_get_envelope(large, &integers[0], &integers[1], &integers[2], &integers[3]));
   EXPECT(MPI_ERR_TYPE,
          MPI_Type_get_contents_c(MPI_INT, 8, 8, 8, 2, integers, addresses, counts, types));
+  EXPECT(MPI_ERR_TYPE, MPI_Type_get_envelope_c(MPI_DATATYPE_NULL, &counts[0], &counts[1],
+                                               &counts[2], &counts[3], &integers[0]));
+  EXPECT(MPI_ERR_TYPE, MPI_Type_get_contents_c(MPI_DATATYPE_NULL, 8, 8, 8, 2, integers, addresses,
+                                               counts, types));
   MPI_Type_free(&type);
   MPI_Type_free(&large);
 }

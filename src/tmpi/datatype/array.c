@@ -44,24 +44,12 @@ static struct tm_type *bound(struct tm_type *inner, ptrdiff_t bytes, int combine
   return type;
 }
 
-static struct tm_type *begin(struct tm_type *old) {
-  struct tm_type *type = tm_type_new(MPI_COMBINER_DUP);
-  if (type == NULL) return NULL;
-  if (!tm_type_add(type, old, 0, 1)) {
-    tm_type_release(type);
-    return NULL;
-  }
-  tm_type_finish(type, false);
-  type->lb = old->lb;
-  type->ub = old->ub;
-  return type;
-}
-
 /* ---- subarray */
 
 static struct tm_type *make_subarray(int ndims, const struct tm_subarray *part, int order,
                                      struct tm_type *old) {
-  struct tm_type *type = begin(old);
+  struct tm_type *type = old; /* replace() gives it back */
+  tm_type_hold(old);
   ptrdiff_t stride = tm_type_extent(old);
   for (int n = 0; type != NULL && n < ndims; n++) {
     int d = dimension(ndims, order, n);
@@ -88,9 +76,9 @@ int tm_call_subarray(struct tm_maker maker, int ndims, const struct tm_subarray 
                      MPI_Datatype handle, MPI_Datatype *result) {
   struct tm_type *old;
   int error = tm_derive_get(maker.call, handle, &old);
-  if (error != MPI_SUCCESS) return error;
-  if (ndims < 1 || (order != MPI_ORDER_C && order != MPI_ORDER_FORTRAN))
-    return tm_fail(NULL, maker.call, MPI_ERR_ARG, "%d dimensions, or an order that is none", ndims);
+  if (error == MPI_SUCCESS && (ndims < 1 || (order != MPI_ORDER_C && order != MPI_ORDER_FORTRAN)))
+    error =
+        tm_fail(NULL, maker.call, MPI_ERR_ARG, "%d dimensions, or an order that is none", ndims);
   for (int i = 0; error == MPI_SUCCESS && i < ndims; i++) error = check_part(maker.call, i, part);
   if (error != MPI_SUCCESS) return error;
   struct tm_type *type = make_subarray(ndims, part, order, old);
@@ -141,7 +129,8 @@ static int check_share(const char *call, int i, const struct share *s) {
 
 static struct tm_type *make_darray(int ndims, const struct share *shares, int order,
                                    struct tm_type *old) {
-  struct tm_type *type = begin(old);
+  struct tm_type *type = old; /* replace() gives it back */
+  tm_type_hold(old);
   ptrdiff_t stride = tm_type_extent(old);
   for (int n = 0; type != NULL && n < ndims; n++) {
     const struct share *s = &shares[dimension(ndims, order, n)];
@@ -177,11 +166,12 @@ int tm_call_darray(struct tm_maker maker, const struct tm_darray *d, MPI_Datatyp
   struct share *shares = malloc((size_t)d->ndims * sizeof *shares);
   if (shares == NULL) return tm_fail_code(NULL, maker.call, MPI_ERR_NO_MEM);
   for (int i = d->ndims - 1, left = d->rank; i >= 0; i--) { /* numbered as C's arrays */
-    int processes = d->psizes[i] > 0 ? d->psizes[i] : 1;
-    shares[i] = (struct share){tm_counts_at(d->gsizes, i), d->distribs[i], d->dargs[i],
-                               d->psizes[i], left % processes};
-    left /= processes;
-    if (error == MPI_SUCCESS) error = check_share(maker.call, i, &shares[i]);
+    shares[i] =
+        (struct share){tm_counts_at(d->gsizes, i), d->distribs[i], d->dargs[i], d->psizes[i], 0};
+    error = check_share(maker.call, i, &shares[i]);
+    if (error != MPI_SUCCESS) break;
+    shares[i].coordinate = left % d->psizes[i];
+    left /= d->psizes[i];
   }
   struct tm_type *type = error == MPI_SUCCESS ? make_darray(d->ndims, shares, d->order, old) : NULL;
   free(shares);
