@@ -4,30 +4,24 @@
  * many commands is a matrix, whose row i is for command i.
  */
 #include <stdbool.h>
-#include <string.h>
 
 #include "tmpi/bindings/bindings.h"
 
+static bool is_blank(const char *text, size_t length) {
+  for (size_t i = 0; i < length; i++)
+    if (text[i] != ' ') return false;
+  return true;
+}
+
 /* The strings at `first` and each `step` further ones, up to a blank one. @return a vector that
  * NULL ends. */
-static char **vector(char *first, size_t length, size_t step) {
-  int room = 8, count = 0;
-  char **all = tmf_array(room, sizeof *all);
-  for (char *at = first;; at += step * length) {
-    char *text = tmf_string(at, length);
-    bool blank = *text == '\0';
-    if (count == room - 1) {
-      char **more = tmf_array(2 * room, sizeof *more);
-      memcpy(more, all, (size_t)count * sizeof *all);
-      free(all);
-      all = more;
-      room *= 2;
-    }
-    all[count++] = blank ? NULL : text;
-    if (!blank) continue;
-    free(text);
-    return all;
-  }
+static char **vector(const char *first, size_t length, size_t step) {
+  size_t distance = step * length;
+  int count = 0;
+  for (const char *at = first; !is_blank(at, length); at += distance) count++;
+  char **all = tmf_array(count + 1, sizeof *all);
+  for (int i = 0; i < count; i++) all[i] = tmf_string(first + (size_t)i * distance, length);
+  return all;
 }
 
 static void vector_free(char **all) {
@@ -78,7 +72,7 @@ static void spawn_multiple(multiple_function *function, const MPI_Fint *count, c
                            char *argvs, const MPI_Fint *ranks, const MPI_Fint *infos,
                            const MPI_Fint *root, const MPI_Fint *comm, MPI_Fint *intercomm,
                            MPI_Fint *codes, MPI_Fint *ierror, size_t command_n, size_t argv_n) {
-  int n = *count > 0 ? *count : 0;
+  int n = *count; /* a wrong one is for the function to refuse */
   char **commands_ = tmf_array(n, sizeof *commands_), ***argvs_ = tmf_array(n, sizeof *argvs_);
   MPI_Info *infos_ = tmf_array(n, sizeof *infos_);
   for (int i = 0; i < n; i++) {
