@@ -26,7 +26,8 @@ set(counted_blocks malloc calloc aligned_alloc free) # counted_blocks.h
 # bindings, attr, check, error, object
 step_test(fortran_arguments FILES bindings/convert.c WRAPS ${counted_blocks})
 step_test(fortran_calls FILES bindings/start.c bindings/spawn.c bindings/removed.c WRAPS free)
-foreach(file convert start spawn removed) # their names are Fortran's
+step_test(fortran_records FILES bindings/attributes.c bindings/requests.c WRAPS free)
+foreach(file convert start spawn removed attributes requests) # their names are Fortran's
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/tmpi/bindings/${file}.c PROPERTIES COMPILE_OPTIONS
                               -Wno-missing-prototypes)
 endforeach()

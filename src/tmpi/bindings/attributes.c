@@ -64,9 +64,12 @@ static int delete_win(MPI_Win win, int keyval, void *value, void *key) {
 
 /* ---- what the library has to know */
 
-/* @return error. */
-static int key_made(int error, const MPI_Fint *keyval) {
-  if (error == MPI_SUCCESS && tm_keyval_of_fortran != NULL) tm_keyval_of_fortran(*keyval);
+/* Frees the record of a key that was not made. @return error. */
+static int key_made(int error, const MPI_Fint *keyval, void *key) {
+  if (error != MPI_SUCCESS)
+    free(key);
+  else if (tm_keyval_of_fortran != NULL)
+    tm_keyval_of_fortran(*keyval);
   return error;
 }
 
@@ -91,9 +94,9 @@ static MPI_Aint value_of(enum tm_attributes_of of, void *handle, int keyval, voi
 #pragma weak mpi_comm_create_keyval_
 void mpi_comm_create_keyval_(copy_subroutine *copy, delete_subroutine *del, MPI_Fint *keyval,
                              MPI_Aint *extra, MPI_Fint *ierror) {
-  tmf_end(ierror, key_made(MPI_Comm_create_keyval(copy_comm, delete_comm, keyval,
-                                                  key_new(copy, del, extra)),
-                           keyval));
+  struct key *key = key_new(copy, del, extra);
+  int error = MPI_Comm_create_keyval(copy_comm, delete_comm, keyval, key);
+  tmf_end(ierror, key_made(error, keyval, key));
 }
 
 #pragma weak mpi_comm_set_attr_
@@ -139,9 +142,9 @@ void mpi_comm_null_delete_fn_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Aint *value,
 
 void pmpi_comm_create_keyval_(copy_subroutine *copy, delete_subroutine *del, MPI_Fint *keyval,
                               MPI_Aint *extra, MPI_Fint *ierror) {
-  tmf_end(ierror, key_made(PMPI_Comm_create_keyval(copy_comm, delete_comm, keyval,
-                                                   key_new(copy, del, extra)),
-                           keyval));
+  struct key *key = key_new(copy, del, extra);
+  int error = PMPI_Comm_create_keyval(copy_comm, delete_comm, keyval, key);
+  tmf_end(ierror, key_made(error, keyval, key));
 }
 
 void pmpi_comm_set_attr_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *ierror) {
@@ -162,9 +165,9 @@ void pmpi_comm_get_attr_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Aint *value, MPI_
 #pragma weak mpi_type_create_keyval_
 void mpi_type_create_keyval_(copy_subroutine *copy, delete_subroutine *del, MPI_Fint *keyval,
                              MPI_Aint *extra, MPI_Fint *ierror) {
-  tmf_end(ierror, key_made(MPI_Type_create_keyval(copy_type, delete_type, keyval,
-                                                  key_new(copy, del, extra)),
-                           keyval));
+  struct key *key = key_new(copy, del, extra);
+  int error = MPI_Type_create_keyval(copy_type, delete_type, keyval, key);
+  tmf_end(ierror, key_made(error, keyval, key));
 }
 
 #pragma weak mpi_type_set_attr_
@@ -210,9 +213,9 @@ void mpi_type_null_delete_fn_(MPI_Fint *type, MPI_Fint *keyval, MPI_Aint *value,
 
 void pmpi_type_create_keyval_(copy_subroutine *copy, delete_subroutine *del, MPI_Fint *keyval,
                               MPI_Aint *extra, MPI_Fint *ierror) {
-  tmf_end(ierror, key_made(PMPI_Type_create_keyval(copy_type, delete_type, keyval,
-                                                   key_new(copy, del, extra)),
-                           keyval));
+  struct key *key = key_new(copy, del, extra);
+  int error = PMPI_Type_create_keyval(copy_type, delete_type, keyval, key);
+  tmf_end(ierror, key_made(error, keyval, key));
 }
 
 void pmpi_type_set_attr_(MPI_Fint *type, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *ierror) {
@@ -233,9 +236,9 @@ void pmpi_type_get_attr_(MPI_Fint *type, MPI_Fint *keyval, MPI_Aint *value, MPI_
 #pragma weak mpi_win_create_keyval_
 void mpi_win_create_keyval_(copy_subroutine *copy, delete_subroutine *del, MPI_Fint *keyval,
                             MPI_Aint *extra, MPI_Fint *ierror) {
-  tmf_end(ierror,
-          key_made(MPI_Win_create_keyval(copy_win, delete_win, keyval, key_new(copy, del, extra)),
-                   keyval));
+  struct key *key = key_new(copy, del, extra);
+  int error = MPI_Win_create_keyval(copy_win, delete_win, keyval, key);
+  tmf_end(ierror, key_made(error, keyval, key));
 }
 
 #pragma weak mpi_win_set_attr_
@@ -281,9 +284,9 @@ void mpi_win_null_delete_fn_(MPI_Fint *win, MPI_Fint *keyval, MPI_Aint *value, M
 
 void pmpi_win_create_keyval_(copy_subroutine *copy, delete_subroutine *del, MPI_Fint *keyval,
                              MPI_Aint *extra, MPI_Fint *ierror) {
-  tmf_end(ierror,
-          key_made(PMPI_Win_create_keyval(copy_win, delete_win, keyval, key_new(copy, del, extra)),
-                   keyval));
+  struct key *key = key_new(copy, del, extra);
+  int error = PMPI_Win_create_keyval(copy_win, delete_win, keyval, key);
+  tmf_end(ierror, key_made(error, keyval, key));
 }
 
 void pmpi_win_set_attr_(MPI_Fint *win, MPI_Fint *keyval, MPI_Aint *value, MPI_Fint *ierror) {
@@ -341,14 +344,16 @@ static struct key_1 *key_1_new(copy_subroutine_1 *copy, delete_subroutine_1 *del
 #pragma weak mpi_keyval_create_
 void mpi_keyval_create_(copy_subroutine_1 *copy, delete_subroutine_1 *del, MPI_Fint *keyval,
                         MPI_Fint *extra, MPI_Fint *ierror) {
-  int error = MPI_Comm_create_keyval(copy_1, delete_1, keyval, key_1_new(copy, del, extra));
-  tmf_end(ierror, key_made(error, keyval));
+  struct key_1 *key = key_1_new(copy, del, extra);
+  int error = MPI_Comm_create_keyval(copy_1, delete_1, keyval, key);
+  tmf_end(ierror, key_made(error, keyval, key));
 }
 
 void pmpi_keyval_create_(copy_subroutine_1 *copy, delete_subroutine_1 *del, MPI_Fint *keyval,
                          MPI_Fint *extra, MPI_Fint *ierror) {
-  int error = PMPI_Comm_create_keyval(copy_1, delete_1, keyval, key_1_new(copy, del, extra));
-  tmf_end(ierror, key_made(error, keyval));
+  struct key_1 *key = key_1_new(copy, del, extra);
+  int error = PMPI_Comm_create_keyval(copy_1, delete_1, keyval, key);
+  tmf_end(ierror, key_made(error, keyval, key));
 }
 
 #pragma weak mpi_null_copy_fn_
