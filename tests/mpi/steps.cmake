@@ -27,7 +27,8 @@ set(counted_blocks malloc calloc aligned_alloc free) # counted_blocks.h
 step_test(fortran_arguments FILES bindings/convert.c WRAPS ${counted_blocks})
 step_test(fortran_calls FILES bindings/start.c bindings/spawn.c bindings/removed.c WRAPS free)
 step_test(fortran_records FILES bindings/attributes.c bindings/requests.c WRAPS free)
-foreach(file convert start spawn removed attributes requests) # their names are Fortran's
+step_test(fortran_functions FILES bindings/callbacks.c bindings/datarep.c WRAPS free)
+foreach(file attributes callbacks convert datarep removed requests spawn start) # their names are Fortran's
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/tmpi/bindings/${file}.c PROPERTIES COMPILE_OPTIONS
                               -Wno-missing-prototypes)
 endforeach()
