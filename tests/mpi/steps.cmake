@@ -69,6 +69,9 @@ if(MLTP_NODES AND NOT MLTP_SANITIZE STREQUAL "thread") # which does not know the
   endforeach()
 endif()
 
+# env, fortran
+step_test(numbered_handles FILES fortran/handles.c WRAPS ${counted_blocks})
+
 # io, loader
 step_test(node_files FILES io/several_nodes.c WRAPS fcntl fstat)
 step_test(network_files FILES io/network.c WRAPS fstatfs statx open close dup3 fstat)

@@ -131,7 +131,7 @@ int tm_handle_number_of_request(const char *call, MPI_Request handle) {
 }
 
 void *tm_handle_of(int number) {
-  if (number >= 0 && number < PREDEFINED) return (void *)(uintptr_t)number;
+  if ((uint32_t)number < PREDEFINED) return (void *)(uintptr_t)number;
   uint32_t index = (uint32_t)number - PREDEFINED;
   return index < mt_load_acquire(&count) ? *place(index) : NULL; /* FH-6 acquire: pairs FH-5 */
 }
