@@ -70,6 +70,7 @@ if(MLTP_NODES AND NOT MLTP_SANITIZE STREQUAL "thread") # which does not know the
 endif()
 
 # env, fortran
+step_test(job_starts FILES env/job.c WRAPS ${counted_blocks})
 step_test(numbered_handles FILES fortran/handles.c WRAPS ${counted_blocks})
 
 # io, loader
