@@ -242,6 +242,66 @@ static void test_numbers_without_owners(void **state) {
   check_owner(3, 1);
 }
 
+/* ---- streams without a descriptor */
+
+static FILE *stream_of(int maker, char *room) {
+  FILE *stream = fmemopen(room, 4, "w");
+  assert_non_null(stream);
+  rank = maker;
+  tm_owner_note_stream(stream);
+  return stream;
+}
+
+/* @return the ranks for which the stream is another's, a bit each. */
+static int others_of(FILE *stream) {
+  int found = 0;
+  for (rank = 0; rank < RANKS; rank++) found |= tm_owner_is_others_stream(stream) << rank;
+  return found;
+}
+
+static void test_streams_without_a_descriptor(void **state) {
+  char rooms[3][4];
+  (void)state;
+  FILE *first = stream_of(0, rooms[0]), *second = stream_of(2, rooms[1]);
+  assert_int_equal(others_of(first), 6);
+  assert_int_equal(others_of(second), 3);
+  rank = -1;
+  assert_false(tm_owner_is_others_stream(first));
+  rank = 1;
+  tm_owner_note_stream(first); /* another one at that address, which a library has closed */
+  assert_int_equal(others_of(first), 5);
+  tm_owner_forget_stream(first);
+  tm_owner_forget_stream(first);
+  assert_int_equal(others_of(first), 0);
+  assert_int_equal(others_of(second), 3);
+  int before = blocks;
+  FILE *third = stream_of(1, rooms[2]); /* its rank has noted one before */
+  assert_int_equal(blocks, before);
+  assert_int_equal(others_of(third), 5);
+  memory_is_out = true;
+  rank = 2;
+  tm_owner_note_stream(first);
+  memory_is_out = false;
+  assert_int_equal(others_of(first), 0);
+  rank = -1;
+  tm_owner_note_stream(first); /* no rank's */
+  assert_int_equal(others_of(first), 0);
+  for (int i = 0; i < 3; i++) fclose(i == 0 ? first : i == 1 ? second : third);
+}
+
+static void test_a_stream_is_its_descriptor_s(void **state) {
+  (void)state;
+  FILE *stream = fopen("/dev/null", "w");
+  assert_non_null(stream);
+  int fd = fileno(stream);
+  make_as(1, fd, 50);
+  assert_int_equal(others_of(stream), 5);
+  tm_owner_forget(fd);
+  assert_int_equal(others_of(stream), 0);
+  table[fd].file = 0;
+  fclose(stream);
+}
+
 /* ---- what a rank closes */
 
 static void make_some(void) {
@@ -352,6 +412,8 @@ int main(void) {
       ROW(test_descriptors_of_tmpirun),
       ROW(test_the_maker_has_it),
       ROW(test_numbers_without_owners),
+      ROW(test_streams_without_a_descriptor),
+      ROW(test_a_stream_is_its_descriptor_s),
       ROW(test_a_rank_closes_a_range_of_its_own),
       ROW(test_a_rank_ends),
       ROW(test_counts_of_descriptors),

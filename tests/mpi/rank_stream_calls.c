@@ -45,6 +45,28 @@ static void test_writes_go_to_the_streams(void **state) {
   check_trace("write:1,x writev:2,ab,3 ");
 }
 
+static ssize_t write_nothing(void *cookie, const char *text, size_t length) {
+  (void)cookie;
+  (void)text;
+  return (ssize_t)length;
+}
+
+static void test_streams_without_a_descriptor_have_owners(void **state) {
+  const cookie_io_functions_t functions = {.write = write_nothing};
+  char room[4];
+  (void)state;
+  FILE *made[] = {CALL(fmemopen)(room, sizeof room, "w"), CALL(fopencookie)(NULL, "w", functions)};
+  check_trace("noted:1 noted:1 ");
+  for (int i = 0; i < 2; i++) {
+    assert_non_null(made[i]);
+    __real_fclose(made[i]);
+  }
+  errno = 0;
+  assert_null(CALL(fmemopen)(room, sizeof room, "?"));
+  assert_int_equal(errno, EINVAL);
+  check_trace("");
+}
+
 static void test_paths_of_descriptors(void **state) {
   static const char *const paths[][2] = {
       {"/dev/stdin", "/proc/self/fd/5"},  {"/dev/stdout", "/proc/self/fd/6"},
@@ -152,9 +174,13 @@ static void test_numbers_that_others_have(void **state) {
 int main(void) {
 #define ROW(test) cmocka_unit_test_setup_teardown(test, set_up_own, tear_down)
   const struct CMUnitTest tests[] = {
-      ROW(test_writes_go_to_the_streams),        ROW(test_paths_of_descriptors),
-      ROW(test_children_have_the_rank_s),        ROW(test_copies_to_other_numbers),
-      ROW(test_numbers_that_others_have),        ROW(test_two_ranks_are_several),
+      ROW(test_streams_without_a_descriptor_have_owners),
+      ROW(test_writes_go_to_the_streams),
+      ROW(test_paths_of_descriptors),
+      ROW(test_children_have_the_rank_s),
+      ROW(test_copies_to_other_numbers),
+      ROW(test_numbers_that_others_have),
+      ROW(test_two_ranks_are_several),
       ROW(test_dup3_redirects_the_input_of_all),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -121,6 +121,9 @@ void tm_owner_forget(int fd) {
   if (fd >= 0 && fd < FDS) owners[fd] = NO_OWNER;
 }
 
+void tm_owner_note_stream(const FILE *stream) { note("noted:%d", stream != NULL); }
+void tm_owner_forget_stream(const FILE *stream) { note("forgotten:%d", stream != NULL); }
+
 int tm_owner_other(int fd) { return fd >= 0 && fd < FDS ? other_owner[fd] : TM_OWNER_NONE; }
 
 void tm_owners_close_own(unsigned first, unsigned last, bool on_exec) {

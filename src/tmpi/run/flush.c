@@ -48,7 +48,7 @@ static FILE *const *all_streams(void) {
 
 /* @return whether the calling rank prints on it, as far as that is known. */
 static bool is_to_flush(FILE *stream) {
-  return __fpending(stream) != 0 && tm_owner_other(fileno_unlocked(stream)) == TM_OWNER_NONE;
+  return __fpending(stream) != 0 && !tm_owner_is_others_stream(stream);
 }
 
 /* @return the next stream to be flushed, locked; NULL: there is none. after: the last one; NULL:

@@ -101,6 +101,57 @@ int tm_owner_other(int fd) {
   return is_of_tmpirun(fd, flags) ? TM_OWNER_TMPIRUN : TM_OWNER_NONE;
 }
 
+/* ---- streams without a descriptor
+
+ * An entry stays until the job ends, and takes another stream of its rank when its own is closed.
+ * So nothing is locked: a child of fork() or a handler may close a stream, too. */
+
+static struct made {
+  struct made *next;  /* [const] */
+  const FILE *stream; /* [atomic] NULL: it is closed */
+  int rank;           /* [const] */
+} *made;              /* [atomic] */
+
+static struct made *first_made(void) {
+  return mt_load_acquire(&made); /* OW-1 acquire: fields of the entries; pairs OW-2 */
+}
+
+/* @return NULL: no rank has made it. */
+static struct made *find(const FILE *stream) {
+  struct made *entry = first_made();
+  while (entry != NULL && mt_load_relaxed(&entry->stream) != stream) entry = entry->next;
+  return entry;
+}
+
+/* The last one at that address may be noted still: a library has closed it. */
+void tm_owner_note_stream(const FILE *stream) {
+  int rank = tm_rank_number();
+  if (owners == NULL || rank < 0) return;
+  tm_owner_forget_stream(stream);
+  for (struct made *entry = first_made(); entry != NULL; entry = entry->next) {
+    const FILE *none = NULL;
+    if (entry->rank == rank && mt_cas_relaxed(&entry->stream, &none, stream)) return;
+  }
+  struct made *fresh = malloc(sizeof *fresh);
+  if (fresh == NULL) return;
+  *fresh = (struct made){first_made(), stream, rank};
+  while (!mt_cas_release(&made, &fresh->next, fresh)) continue; /* OW-2 release: pairs OW-1 */
+}
+
+void tm_owner_forget_stream(const FILE *stream) {
+  struct made *entry = find(stream);
+  if (entry != NULL) mt_store_relaxed(&entry->stream, NULL);
+}
+
+bool tm_owner_is_others_stream(FILE *stream) {
+  int fd = fileno_unlocked(stream), rank = tm_rank_number();
+  if (fd >= 0 || rank < 0) return tm_owner_other(fd) != TM_OWNER_NONE;
+  const struct made *entry = find(stream);
+  return entry != NULL && entry->rank != rank;
+}
+
+/* ---- all of a rank's, or of others */
+
 /* Those whose file is another one now are the next maker's.
  * @return the first descriptor from fd on that another rank has made; -1: there is none. */
 static int next_of_others(int fd, int rank) {

@@ -15,6 +15,9 @@
  * descriptors from programs. A descriptor that another rank makes at the very moment of the start
  * may be in the child.
  *
+ * A stream of stdio that has no descriptor, as of fmemopen(), has an owner, too: a rank that
+ * flushes all streams leaves out those of others.
+ *
  * Rejected: FD_CLOEXEC for all descriptors of ranks. Each start would have to take it from those of
  * its rank, and they would stay open in a child of fork() that starts no program.
  */
@@ -23,6 +26,7 @@
 
 #include <spawn.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 /** For a job of several ranks, before they run. @return false: no memory. */
 bool tm_owners_start(int ranks);
@@ -41,6 +45,15 @@ enum { TM_OWNER_NONE = -1, TM_OWNER_TMPIRUN = -2 };
 /** @return the rank that has an open descriptor, if that is another one than the caller's;
  * TM_OWNER_TMPIRUN; or TM_OWNER_NONE: the calling rank may do with this number as it likes. */
 int tm_owner_other(int fd);
+
+/** The calling rank has made a stream without a descriptor. Without memory it has no owner. */
+void tm_owner_note_stream(const FILE *stream);
+
+/** A stream is about to be closed: then another one may get its address. */
+void tm_owner_forget_stream(const FILE *stream);
+
+/** @return whether another rank has made the stream, or its descriptor. */
+bool tm_owner_is_others_stream(FILE *stream);
 
 /** Closes the calling rank's descriptors from first to last. on_exec: in the programs that it
  * starts only. */

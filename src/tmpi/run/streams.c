@@ -338,7 +338,9 @@ static int fclose_rank(FILE *stream) {
         numbers->stream[fd] = NULL;
         close_number(fd);
       }
-    tm_owner_forget(fileno(stream));
+    int fd = fileno(stream);
+    tm_owner_forget(fd);
+    if (fd < 0) tm_owner_forget_stream(stream);
     return fclose(stream);
   }
   int result = fflush(stream == stdin ? stdout : stream);
@@ -428,6 +430,23 @@ static FILE *fopen_rank(const char *path, const char *mode) {
 
 static FILE *tmpfile_rank(void) { return give_stream(tmpfile()); }
 
+/* ---- streams without a descriptor; fflush(NULL) finds none of open_memstream() */
+
+static FILE *note_stream(FILE *stream) {
+  if (stream != NULL) tm_owner_note_stream(stream);
+  return stream;
+}
+
+static FILE *fmemopen_rank(void *text, size_t size, const char *mode) {
+  return note_stream(fmemopen(text, size, mode));
+}
+
+static FILE *fopencookie_rank(void *cookie, const char *mode, cookie_io_functions_t functions) {
+  return note_stream(fopencookie(cookie, mode, functions));
+}
+
+/* ---- numbers of streams */
+
 /* fclose() of the stream closes the descriptor: never that of all ranks. */
 static FILE *fdopen_rank(int fd, const char *mode) {
   if (own == NULL || !is_standard(fd) || !is_shared()) return fdopen(fd, mode);
@@ -514,6 +533,8 @@ const struct tm_override tm_override_streams[] = {
     {"fopen64", (tm_any *)fopen_rank},
     {"tmpfile", (tm_any *)tmpfile_rank},
     {"tmpfile64", (tm_any *)tmpfile_rank},
+    {"fmemopen", (tm_any *)fmemopen_rank},
+    {"fopencookie", (tm_any *)fopencookie_rank},
     {"fdopen", (tm_any *)fdopen_rank},
     {"write", (tm_any *)write_rank},
     {"writev", (tm_any *)writev_rank},
