@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The calls about signals that a program makes: those of the rank's own thread are about the rank's
- * state (signals.h); those of its pthreads about masks of kernel threads are libc's. A call with a
- * null pointer for a set is libc's, too, which fails with EFAULT. */
+ * state (signals.h); those of its pthreads about masks of kernel threads are libc's. A null pointer
+ * for a set gets the kernel's error. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -154,7 +154,8 @@ static int sigprocmask_rank(int how, const sigset_t *set, sigset_t *old) {
 }
 
 static int sigpending_rank(sigset_t *set) {
-  if (is_outside() || set == NULL) return sigpending(set);
+  if (is_outside()) return sigpending(set);
+  if (set == NULL) return failed(EFAULT);
   const struct tm_signals *signals = own_signals();
   set_of(tm_signals_pending(signals) & tm_signals_mask(signals), set);
   return 0;
@@ -238,7 +239,8 @@ static void refuse_stop(void) {
 /* What becomes pending by the change of the mask has been handled when that returns. */
 static int sigsuspend_rank(const sigset_t *set) {
   refuse_stop();
-  if (has_own_mask() || set == NULL) return sigsuspend(set);
+  if (has_own_mask()) return sigsuspend(set);
+  if (set == NULL) return failed(EFAULT);
   struct tm_signals *signals = own_signals();
   uint32_t calls = tm_signals_calls(signals);
   uint64_t before = tm_signals_mask(signals);
@@ -259,19 +261,22 @@ static int take(const sigset_t *set, uint64_t deadline, siginfo_t *info) {
 }
 
 static int sigwait_rank(const sigset_t *set, int *signo) {
-  if (is_outside() || set == NULL) return sigwait(set, signo);
+  if (is_outside()) return sigwait(set, signo);
+  if (set == NULL) return EFAULT;
   *signo = take(set, UINT64_MAX, NULL);
   return 0;
 }
 
 static int sigwaitinfo_rank(const sigset_t *set, siginfo_t *info) {
-  if (is_outside() || set == NULL) return sigwaitinfo(set, info);
+  if (is_outside()) return sigwaitinfo(set, info);
+  if (set == NULL) return failed(EFAULT);
   return take(set, UINT64_MAX, info);
 }
 
 static int sigtimedwait_rank(const sigset_t *set, siginfo_t *info, const struct timespec *time) {
   uint64_t deadline = UINT64_MAX;
-  if (is_outside() || set == NULL) return sigtimedwait(set, info, time);
+  if (is_outside()) return sigtimedwait(set, info, time);
+  if (set == NULL) return failed(EFAULT);
   if (time != NULL && (time->tv_nsec < 0 || time->tv_nsec >= SECOND || time->tv_sec < 0))
     return failed(EINVAL);
   if (time != NULL) deadline = os_now() + (uint64_t)time->tv_sec * SECOND + (uint64_t)time->tv_nsec;
