@@ -187,6 +187,7 @@ static void check_no_stream(const char *mode, int error, bool has_pipe) {
 static void test_streams_that_cannot_be_made(void **state) {
   (void)state;
   check_no_stream("x", EINVAL, false);
+  check_no_stream("rw", EINVAL, false);
   check_trace("");
   pipe_error = EMFILE;
   check_no_stream("r", EMFILE, false);

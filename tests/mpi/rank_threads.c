@@ -130,12 +130,14 @@ static void test_a_pthread_that_cannot_go_on(void **state) {
 static int bind_thread(pthread_t thread) {
   typedef int function(pthread_t, size_t, const cpu_set_t *);
   cpu_set_t cpus;
+  memset(&cpus, 1, sizeof cpus);
   return ((function *)row("pthread_setaffinity_np"))(thread, sizeof cpus, &cpus);
 }
 
 static int bind_task(pid_t task) {
   typedef int function(pid_t, size_t, const cpu_set_t *);
   cpu_set_t cpus;
+  memset(&cpus, 1, sizeof cpus);
   return ((function *)row("sched_setaffinity"))(task, sizeof cpus, &cpus);
 }
 

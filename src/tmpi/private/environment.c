@@ -155,7 +155,10 @@ int unsetenv(const char *name) {
 
 int putenv(char *entry) {
   const char *equals = strchr(entry, '=');
-  if (equals == NULL) return unsetenv(entry);
+  if (equals == NULL) {
+    unsetenv(entry); /* libc tells of no error here */
+    return 0;
+  }
   return put(entry, (size_t)(equals - entry)) ? 0 : failed(ENOMEM);
 }
 

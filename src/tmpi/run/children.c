@@ -308,7 +308,8 @@ static pid_t wait3_rank(int *status, int options, struct rusage *usage) {
 static int waitid_rank(idtype_t type, id_t id, siginfo_t *info, int options) {
   siginfo_t unwanted;
   struct inquiry inquiry = {.options = options, .type = type, .info = info};
-  if (tm_process_self() == NULL) return waitid(type, id, info, options);
+  bool is_group = type != P_PGID || (pid_t)id >= 0;
+  if (tm_process_self() == NULL || !is_group) return waitid(type, id, info, options);
   if (info == NULL) inquiry.info = &unwanted;
   pid_t got;
   if (type == P_ALL || type == P_PGID) {
@@ -355,14 +356,20 @@ static int system_rank(const char *command) {
   return pid < 0 ? -1 : wait_for_command(pid);
 }
 
+/* @return whether popen() takes a mode: one of "r" and "w", and maybe "e". */
+static bool is_mode(const char *mode) {
+  bool reads = strchr(mode, 'r') != NULL, writes = strchr(mode, 'w') != NULL;
+  return reads != writes && mode[strspn(mode, "rwe")] == '\0';
+}
+
 /* The rank's end is closed in all programs that ranks start, whatever the mode. libc closes it in
  * what popen() starts, and ranks are one process: in a command of any rank it would keep this one
  * from finding the end of its input. */
 static FILE *popen_rank(const char *command, const char *mode) {
   if (tm_process_self() == NULL) return popen(command, mode);
   int ends[2];
-  bool reads = mode[0] == 'r';
-  if (!reads && mode[0] != 'w') {
+  bool reads = strchr(mode, 'r') != NULL;
+  if (!is_mode(mode)) {
     errno = EINVAL;
     return NULL;
   }

@@ -33,6 +33,12 @@ static int lock_record(int fd, int command, const struct flock *wanted, struct f
   return result;
 }
 
+/* @return whether it asks by F_GETLK for a lock that is none: with the locks of open file
+ * descriptions it would be a question of its own. */
+static bool asks_for_none(const struct flock *wanted) {
+  return wanted != NULL && wanted->l_type == F_UNLCK;
+}
+
 static int fcntl_rank(int fd, int command, ...) {
   va_list list;
   va_start(list, command);
@@ -47,7 +53,9 @@ static int fcntl_rank(int fd, int command, ...) {
     case F_SETLK: return lock_record(fd, F_OFD_SETLK, argument, NULL);
     case F_SETLKW:
     case F_OFD_SETLKW: return lock_record(fd, F_OFD_SETLKW, argument, NULL);
-    case F_GETLK: return lock_record(fd, F_OFD_GETLK, argument, argument);
+    case F_GETLK:
+      if (asks_for_none(argument)) return fcntl(fd, command, argument);
+      return lock_record(fd, F_OFD_GETLK, argument, argument);
     default: return fcntl(fd, command, argument);
   }
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The file of the program: that of the process is tmpirun. */
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,11 @@ static bool is_own_file(const char *path) {
 }
 
 static ssize_t readlink_rank(const char *path, char *text, size_t size) {
-  if (!is_own_file(path)) return readlink(path, text, size);
+  if (!is_own_file(path) || size == 0) return readlink(path, text, size);
+  if (text == NULL) {
+    errno = EFAULT;
+    return -1;
+  }
   const char *own = tm_the_program->images[0]->path;
   size_t length = strlen(own) < size ? strlen(own) : size;
   memcpy(text, own, length);

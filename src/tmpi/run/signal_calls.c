@@ -56,7 +56,8 @@ static bool has_own_mask(void) { return tm_on_pthread() || is_outside(); }
 static int sigaction_rank(int signo, const struct sigaction *new, struct sigaction *old) {
   struct tm_action wanted, before;
   if (is_outside()) return sigaction(signo, new, old);
-  if (signo < 1 || signo >= NSIG || signo == SIGKILL || signo == SIGSTOP) return failed(EINVAL);
+  bool is_fixed = signo == SIGKILL || signo == SIGSTOP;
+  if (signo < 1 || signo >= NSIG || (is_fixed && new != NULL)) return failed(EINVAL);
   if (new != NULL)
     wanted = (struct tm_action){(uintptr_t)new->sa_handler, (uint64_t)(unsigned)new->sa_flags,
                                 word_of(&new->sa_mask)};

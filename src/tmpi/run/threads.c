@@ -330,10 +330,15 @@ static int get_attributes(pthread_t thread, pthread_attr_t *attr) {
   return error != 0 ? error : pthread_attr_setguardsize(attr, 0);
 }
 
+/* @return whether the kernel refuses a set in any case: it says so, and changes nothing. */
+static bool is_no_set(size_t size, const cpu_set_t *cpus) {
+  return cpus == NULL || CPU_COUNT_S(size, cpus) == 0;
+}
+
 /* A child of fork() has a kernel thread for itself, which libc may know by another number. */
 static int set_affinity(pthread_t thread, size_t size, const cpu_set_t *cpus) {
   if (!is_own(thread)) return os_pthread_setaffinity(thread, size, cpus);
-  bool asks_kernel = cpus == NULL /* which refuses it */ || tm_process_is_child();
+  bool asks_kernel = is_no_set(size, cpus) || tm_process_is_child();
   return asks_kernel && sched_setaffinity(0, size, cpus) != 0 ? errno : 0;
 }
 
@@ -347,7 +352,8 @@ static bool is_anothers(pid_t task) {
 }
 
 static int set_affinity_by_id(pid_t task, size_t size, const cpu_set_t *cpus) {
-  return is_anothers(task) && cpus != NULL ? 0 : sched_setaffinity(task, size, cpus);
+  bool is_ignored = !is_no_set(size, cpus) && is_anothers(task);
+  return is_ignored ? 0 : sched_setaffinity(task, size, cpus);
 }
 
 const struct tm_override tm_override_threads[] = {

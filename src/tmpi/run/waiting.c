@@ -2,7 +2,7 @@
 /* Sleeping: the rank waits, its VP runs other ranks. A thread that belongs to no rank, such as a
  * child of fork(), sleeps in libc. A handler of the rank's that is called meanwhile ends the sleep,
  * as in a process. No handler can make a thread ready, so a rank that has handlers checks at
- * intervals. A null pointer gets what libc makes of it. */
+ * intervals. */
 #include <errno.h>
 #include <mltp/mltp.h>
 #include <sched.h>
@@ -53,9 +53,9 @@ static struct timespec as_time(uint64_t ns) {
 }
 
 static int nanosleep_rank(const struct timespec *time, struct timespec *left) {
-  if (is_outside() || time == NULL) return nanosleep(time, left);
-  if (!valid(time)) {
-    errno = EINVAL;
+  if (is_outside()) return nanosleep(time, left);
+  if (time == NULL || !valid(time)) {
+    errno = time == NULL ? EFAULT : EINVAL;
     return -1;
   }
   uint64_t rest = sleep_for(nanoseconds(time));
@@ -65,11 +65,19 @@ static int nanosleep_rank(const struct timespec *time, struct timespec *left) {
   return -1;
 }
 
+/* @return whether the kernel wakes nobody by that clock. */
+static bool is_only_read(clockid_t clock) {
+  return clock == CLOCK_MONOTONIC_RAW || clock == CLOCK_MONOTONIC_COARSE ||
+         clock == CLOCK_REALTIME_COARSE;
+}
+
 static int clock_nanosleep_rank(clockid_t clock, int flags, const struct timespec *time,
                                 struct timespec *left) {
   struct timespec now;
   uint64_t rest = 0;
-  if (is_outside() || time == NULL) return clock_nanosleep(clock, flags, time, left);
+  if (is_outside()) return clock_nanosleep(clock, flags, time, left);
+  if (is_only_read(clock)) return EOPNOTSUPP;
+  if (time == NULL) return EFAULT;
   if (!valid(time)) return EINVAL;
   if (clock == CLOCK_THREAD_CPUTIME_ID) return EINVAL; /* as in libc */
   if (clock_gettime(clock, &now) != 0) return errno;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Null pointers that a rank gives to functions in the place of libc's: they fail as in a process,
- * where libc or the kernel finds them. */
+/* Null pointers and other arguments that libc or the kernel refuses: a rank has functions of
+ * tmpirun in the place of libc's, and these fail as in a process. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
@@ -95,6 +96,49 @@ static void check_streams(void) {
   CHECK(close(ends[0]) == 0 && close(ends[1]) == 0 && close(kept) == 0);
 }
 
+/* ---- wrong arguments */
+
+static void check_wrong_signals(void) {
+  const struct sigaction ignored = {.sa_handler = SIG_IGN};
+  struct sigaction found;
+  FAILS(EINVAL, sigaction(SIGKILL, &ignored, NULL));
+  CHECK(sigaction(SIGKILL, NULL, &found) == 0 && found.sa_handler == SIG_DFL);
+  FAILS(EINVAL, sigaction(0, NULL, &found));
+}
+
+static void check_wrong_clocks(void) {
+  static const clockid_t clocks[] = {CLOCK_MONOTONIC_RAW, CLOCK_MONOTONIC_COARSE,
+                                     CLOCK_REALTIME_COARSE};
+  const struct timespec soon = {0, 1}, wrong = {0, -1};
+  for (int i = 0; i < 3; i++) RETURNS(EOPNOTSUPP, clock_nanosleep(clocks[i], 0, &wrong, NULL));
+  RETURNS(EINVAL, clock_nanosleep(CLOCK_MONOTONIC, 0, &wrong, NULL));
+  RETURNS(0, clock_nanosleep(CLOCK_MONOTONIC, 0, &soon, NULL));
+}
+
+static void check_wrong_files(void) {
+  struct flock none = {.l_type = F_UNLCK};
+  char text[4];
+  FAILS(EINVAL, fcntl(fd, F_GETLK, &none));
+  FAILS(EINVAL, readlink("/proc/self/exe", text, 0));
+  FAILS(EFAULT, readlink("/proc/self/exe", null, sizeof text));
+}
+
+static void check_wrong_children(void) {
+  static const char *const modes[] = {"rw", "", "e", "rx"};
+  siginfo_t info;
+  for (int i = 0; i < 4; i++) CHECK(popen("true", modes[i]) == NULL && errno == EINVAL);
+  FILE *stream = popen("true", "re");
+  CHECK(stream != NULL && pclose(stream) == 0);
+  FAILS(EINVAL, waitid(P_PGID, (id_t)-5, &info, WEXITED));
+}
+
+static void check_wrong_cpus(void) {
+  const cpu_set_t none = {{0}};
+  FAILS(EINVAL, sched_setaffinity(0, sizeof none, &none));
+  RETURNS(EINVAL, pthread_setaffinity_np(pthread_self(), sizeof none, &none));
+  CHECK(putenv((char[]){""}) == 0);
+}
+
 static void check_others(void) {
   FAILS(EINVAL, unsetenv(null));
   FAILS(EINVAL, setenv(null, "", 1));
@@ -108,7 +152,7 @@ static void check_others(void) {
 
 int main(int argc, char **argv) {
   int size;
-  char path[] = "/tmp/null_pointers-XXXXXX";
+  char path[] = "/tmp/refused_calls-XXXXXX";
   check_start(&argc, &argv, &size);
   fd = mkstemp(path);
   CHECK(fd >= 0 && unlink(path) == 0);
@@ -118,6 +162,11 @@ int main(int argc, char **argv) {
   check_names();
   check_streams();
   check_others();
+  check_wrong_signals();
+  check_wrong_clocks();
+  check_wrong_files();
+  check_wrong_children();
+  check_wrong_cpus();
   CHECK(close(fd) == 0);
   MPI_Finalize();
   return 0;
