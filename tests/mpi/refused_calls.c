@@ -132,6 +132,20 @@ static void check_wrong_children(void) {
   FAILS(EINVAL, waitid(P_PGID, (id_t)-5, &info, WEXITED));
 }
 
+static void check_wrong_waits(void) {
+  const struct timespec past = {1, 0}, wrong = {1, -1};
+  pthread_key_t key;
+  sem_t one;
+  CHECK(sem_init(&one, 0, 1) == 0);
+  FAILS(EINVAL, sem_timedwait(&one, &wrong));
+  FAILS(EINVAL, sem_clockwait(&one, 99, &past));
+  CHECK(sem_timedwait(&one, &past) == 0);
+  FAILS(ETIMEDOUT, sem_timedwait(&one, &past));
+  CHECK(sem_destroy(&one) == 0);
+  CHECK(pthread_key_create(&key, NULL) == 0 && pthread_key_delete(key) == 0);
+  RETURNS(EINVAL, pthread_key_delete(key));
+}
+
 static void check_wrong_cpus(void) {
   const cpu_set_t none = {{0}};
   FAILS(EINVAL, sched_setaffinity(0, sizeof none, &none));
@@ -166,6 +180,7 @@ int main(int argc, char **argv) {
   check_wrong_clocks();
   check_wrong_files();
   check_wrong_children();
+  check_wrong_waits();
   check_wrong_cpus();
   CHECK(close(fd) == 0);
   MPI_Finalize();

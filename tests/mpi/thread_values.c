@@ -86,6 +86,7 @@ static void test_a_key_that_is_deleted_takes_its_values_along(void **state) {
   pthread_key_t key = made(NULL);
   assert_int_equal(set(key, &one), 0);
   assert_int_equal(delete_key(key), 0);
+  assert_int_equal(delete_key(key), EINVAL);
   assert_int_equal(made(NULL), key);
   assert_null(get(key));
   assert_int_equal(set(key, &two), 0);

@@ -85,10 +85,11 @@ static int delete_key(pthread_key_t key) {
   struct tm_keys *keys = keys_here();
   if (keys == NULL || key >= KEYS) return EINVAL;
   mti_lock(&keys->ilock);
+  bool was_used = keys->of[key].used;
   keys->of[key].used = false;
   keys->of[key].destructor = NULL;
   mti_unlock(&keys->ilock);
-  return 0;
+  return was_used ? 0 : EINVAL;
 }
 
 static struct tm_values *values_of_thread(struct tm_keys *keys) {
