@@ -523,7 +523,7 @@ static int check_first_name(void) {
 int main(int argc, char **argv) {
   const int one = 1, no = 0;
   int provided;
-  start(&argc, &argv);
+  start(&argc, &argv, MPI_THREAD_SINGLE);
   CHECK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS);
   CHECK(MPI_Cart_create(MPI_COMM_SELF, 1, &one, &no, 0, &grid) == MPI_SUCCESS);
   CHECK(check_first_name() == 0);

@@ -47,12 +47,24 @@ static inline int check_row(const struct row *row) {
   return wrong;
 }
 
-/** In place of MPI_Init(). */
-static inline void start(int *argc, char ***argv) {
+/** MPI_COMM_SELF is made when it is first used. */
+static inline void check_first_self(void) {
+  int left, class;
+  blocks_watch((void *)(uintptr_t)PMPI_Comm_dup, 1);
+  int error = MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  CHECK(blocks_end(&left) && left == 0);
+  MPI_Error_class(error, &class);
+  CHECK(class == MPI_ERR_NO_MEM);
+}
+
+/** In place of MPI_Init_thread(). */
+static inline void start(int *argc, char ***argv, int level) {
   int size;
-  check_start(argc, argv, &size);
+  MPI_Init_thread(argc, argv, level, &level);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
   CHECK(size == 1 && blocks_watch != NULL && blocks_end != NULL);
   CHECK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN) == MPI_SUCCESS);
+  check_first_self();
   CHECK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN) == MPI_SUCCESS);
 }
 

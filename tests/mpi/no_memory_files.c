@@ -132,7 +132,7 @@ static void close_objects(void) {
 }
 
 int main(int argc, char **argv) {
-  start(&argc, &argv);
+  start(&argc, &argv, MPI_THREAD_SINGLE);
   open_objects();
   check_rows(rows, sizeof rows / sizeof rows[0]);
   close_objects();

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* No memory for requests (no_memory.h): what a call has held of its communicator and its datatype
  * is given back, and its message is still there. With the kernel backend each request is a block of
- * its own, so that each can fail. */
+ * its own, so that each can fail. As other threads may call MPI, calls that wait hold what they
+ * use, too. */
 #include "no_memory.h"
 
-enum { TAG = 1, SPREAD = 4 };
+enum { TAG = 1, SPREAD = 4, MANY = 100 /* requests, for which a call needs memory */ };
 
 /* What a call uses, made for it: a reference that is kept keeps its memory. */
 struct used {
@@ -121,6 +122,73 @@ static int flush(void) {
   return end(&used, error);
 }
 
+/* With nobody. */
+static int blocking(void) {
+  struct used used;
+  int values[SPREAD] = {0}, error = begin(&used);
+  if (error == MPI_SUCCESS) error = MPI_Send(values, 1, used.pair, MPI_PROC_NULL, TAG, used.comm);
+  if (error == MPI_SUCCESS)
+    error = MPI_Recv(values, 1, used.pair, MPI_PROC_NULL, TAG, used.comm, MPI_STATUS_IGNORE);
+  if (error == MPI_SUCCESS)
+    error = MPI_Sendrecv(values, 1, used.pair, MPI_PROC_NULL, TAG, values, 1, used.pair,
+                         MPI_PROC_NULL, TAG, used.comm, MPI_STATUS_IGNORE);
+  return end(&used, error);
+}
+
+/* So many bytes that they are copied once. */
+static int large_exchange(void) {
+  enum { ELEMENTS = 10000 };
+  static int out[ELEMENTS * SPREAD], in[ELEMENTS * SPREAD];
+  struct used used;
+  int error = begin(&used);
+  out[0] = 7;
+  in[0] = 0;
+  if (error == MPI_SUCCESS) {
+    error = MPI_Sendrecv(out, ELEMENTS, used.pair, 0, TAG, in, ELEMENTS, used.pair, 0, TAG,
+                         used.comm, MPI_STATUS_IGNORE);
+    CHECK(error != MPI_SUCCESS || in[0] == 7);
+  }
+  return end(&used, error);
+}
+
+/* One of them is pending. */
+static int look_at_many(void) {
+  MPI_Request requests[MANY];
+  int flag = 0, index = 0, done = 0, indices[MANY], in = 0;
+  for (int i = 0; i < MANY; i++) requests[i] = MPI_REQUEST_NULL;
+  int error = MPI_Irecv(&in, 1, MPI_INT, 0, TAG, MPI_COMM_SELF, &requests[MANY - 1]);
+  if (error != MPI_SUCCESS) return error;
+  error = MPI_Testall(MANY, requests, &flag, MPI_STATUSES_IGNORE);
+  CHECK(!flag);
+  if (error == MPI_SUCCESS) error = MPI_Testany(MANY, requests, &index, &flag, MPI_STATUS_IGNORE);
+  CHECK(!flag);
+  if (error == MPI_SUCCESS)
+    error = MPI_Testsome(MANY, requests, &done, indices, MPI_STATUSES_IGNORE);
+  if (error == MPI_SUCCESS)
+    error = MPI_Request_get_status_all(MANY, requests, &flag, MPI_STATUSES_IGNORE);
+  if (error == MPI_SUCCESS)
+    error = MPI_Request_get_status_any(MANY, requests, &index, &flag, MPI_STATUS_IGNORE);
+  if (error == MPI_SUCCESS)
+    error = MPI_Request_get_status_some(MANY, requests, &done, indices, MPI_STATUSES_IGNORE);
+  CHECK(!flag && done == 0);
+  MPI_Cancel(&requests[MANY - 1]);
+  MPI_Wait(&requests[MANY - 1], MPI_STATUS_IGNORE);
+  return error;
+}
+
+/* There are none. */
+static int wait_for_none(void) {
+  MPI_Request requests[MANY];
+  int index = 0, done = 0, indices[MANY];
+  for (int i = 0; i < MANY; i++) requests[i] = MPI_REQUEST_NULL;
+  int error = MPI_Waitany(MANY, requests, &index, MPI_STATUS_IGNORE);
+  CHECK(error != MPI_SUCCESS || index == MPI_UNDEFINED);
+  if (error == MPI_SUCCESS)
+    error = MPI_Waitsome(MANY, requests, &done, indices, MPI_STATUSES_IGNORE);
+  CHECK(error != MPI_SUCCESS || done == MPI_UNDEFINED);
+  return error;
+}
+
 static int query(void *state, MPI_Status *status) {
   CHECK(state == NULL && status != NULL);
   return MPI_SUCCESS;
@@ -144,10 +212,14 @@ static const struct row rows[] = {{"MPI_Irecv", receive, 0},
                                   {"MPI_Imrecv", matched, FROM_TO(10, 10)},
                                   {"MPI_Imrecv of no message", matched_to_nobody, 0},
                                   {"MPI_Comm_iflush_buffer", flush, 0},
-                                  {"MPI_Grequest_start", generalized, 0}};
+                                  {"MPI_Grequest_start", generalized, 0},
+                                  {"MPI_Send", blocking, 0},
+                                  {"MPI_Sendrecv", large_exchange, FROM_TO(9, 9)},
+                                  {"MPI_Testall", look_at_many, 0},
+                                  {"MPI_Waitany", wait_for_none, 0}};
 
 int main(int argc, char **argv) {
-  start(&argc, &argv);
+  start(&argc, &argv, MPI_THREAD_MULTIPLE);
   check_rows(rows, sizeof rows / sizeof rows[0]);
   MPI_Finalize();
   return 0;
