@@ -205,7 +205,7 @@ static void an_attribute_is_the_value_at_cs_address_or_that_address(void **state
                                 MPI_UNIVERSE_SIZE,   MPI_WIN_DISP_UNIT, MPI_WIN_CREATE_FLAVOR,
                                 MPI_WIN_MODEL};
   static const int addresses[] = {MPI_TAG_UB - 1, MPI_UNIVERSE_SIZE + 1, MPI_WIN_BASE, 900};
-  MPI_Aint integer = (7LL << 40) + 5;
+  static MPI_Aint integer = (7LL << 40) + 5;
   (void)state;
   is_there = true;
   found = &integer;
