@@ -238,17 +238,17 @@ static void the_first_rank_tells_the_others_a_context(void **state) {
 /* Its barriers count as collectives, too; four in a row at least, of 64. */
 static void several_nodes_meet_now_and_then(void **state) {
   (void)state;
-  int meetings = 0;
+  int barriers = 0;
   comm.rank = 0;
   for (int number = 0; number < 256; number++) {
     comm.collectives = number;
     assert_int_equal(tm_context_agree(&comm, "MPI_Xyz"), 40);
     bool meets = trace[0] == 'm';
     assert_true(meets == (number % 64 < 4));
-    meetings += meets;
+    barriers += meets;
     trace[0] = '\0';
   }
-  assert_int_equal(meetings, 16);
+  assert_int_equal(barriers, 16);
 }
 
 /* ---- another collective */
