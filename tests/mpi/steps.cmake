@@ -97,6 +97,9 @@ step_test(copies FILES loader/locals.c loader/maps.c WRAPS ${counted_blocks} dlo
 step_test(needed_libraries FILES loader/libraries.c loader/preloaded.c loader/beside.c
           WRAPS ${counted_blocks} strdup realloc dlopen dlinfo dlclose dlerror dlsym)
 
+# layout
+step_test(copied_pieces FILES layout/copy.c layout/type.c layout/predefined.c layout/recipe.c layout/reference.c)
+
 # mailbox, match, part, rma
 if(NOT MLTP_SANITIZE) # as mpi.request_pool
   step_test(request_slabs FILES mailbox/request_pool.c WRAPS malloc aligned_alloc free)
