@@ -352,6 +352,64 @@ static void end_of_file(void) {
   MPI_File_close(&file);
 }
 
+/* Every call looks at its handle before it looks into the file. */
+static void no_file(void) {
+  MPI_File none = (MPI_File)7;
+  MPI_Datatype etype, filetype;
+  MPI_Errhandler handler;
+  MPI_Request request;
+  MPI_Offset offset;
+  MPI_Aint extent;
+  MPI_Group group;
+  MPI_Info info;
+  char datarep[MPI_MAX_DATAREP_STRING];
+  int number;
+  EXPECT(MPI_ERR_FILE, MPI_File_get_group(none, &group));
+  EXPECT(MPI_ERR_FILE, MPI_File_get_amode(none, &number));
+  EXPECT(MPI_ERR_FILE, MPI_File_set_info(none, MPI_INFO_NULL));
+  EXPECT(MPI_ERR_FILE, MPI_File_get_info(none, &info));
+  EXPECT(MPI_ERR_FILE, MPI_File_set_atomicity(none, 1));
+  EXPECT(MPI_ERR_FILE, MPI_File_get_atomicity(none, &number));
+  EXPECT(MPI_ERR_FILE, MPI_File_get_type_extent(none, MPI_INT, &extent));
+  EXPECT(MPI_ERR_FILE, MPI_File_set_size(none, 0));
+  EXPECT(MPI_ERR_FILE, MPI_File_preallocate(none, 0));
+  EXPECT(MPI_ERR_FILE, MPI_File_get_size(none, &offset));
+  EXPECT(MPI_ERR_FILE, MPI_File_sync(none));
+  EXPECT(MPI_ERR_FILE, MPI_File_set_view(none, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
+  EXPECT(MPI_ERR_FILE, MPI_File_get_view(none, &offset, &etype, &filetype, datarep));
+  EXPECT(MPI_ERR_FILE, MPI_File_seek(none, 0, MPI_SEEK_SET));
+  EXPECT(MPI_ERR_FILE, MPI_File_get_position(none, &offset));
+  EXPECT(MPI_ERR_FILE, MPI_File_get_byte_offset(none, 0, &offset));
+  EXPECT(MPI_ERR_FILE, MPI_File_seek_shared(none, 0, MPI_SEEK_SET));
+  EXPECT(MPI_ERR_FILE, MPI_File_get_position_shared(none, &offset));
+  EXPECT(MPI_ERR_FILE, MPI_File_read(none, got, 1, MPI_INT, &status));
+  EXPECT(MPI_ERR_FILE, MPI_File_iwrite(none, values, 1, MPI_INT, &request));
+  EXPECT(MPI_ERR_FILE, MPI_File_read_all_begin(none, got, 1, MPI_INT));
+  EXPECT(MPI_ERR_FILE, MPI_File_read_all_end(none, got, &status));
+  EXPECT(MPI_ERR_FILE, MPI_File_set_errhandler(none, MPI_ERRORS_RETURN));
+  EXPECT(MPI_ERR_FILE, MPI_File_get_errhandler(none, &handler));
+  EXPECT(MPI_ERR_FILE, MPI_File_call_errhandler(none, MPI_ERR_OTHER));
+  EXPECT(MPI_ERR_FILE, MPI_File_close(&none));
+}
+
+/* A program frees each group that it gets; the file keeps its own. */
+static void groups_are_the_callers(void) {
+  MPI_Group group;
+  int members;
+  reopen(MPI_MODE_RDONLY);
+  for (int i = 0; i < 3; i++) {
+    EXPECT(MPI_SUCCESS, MPI_File_get_group(file, &group));
+    EXPECT(MPI_SUCCESS, MPI_Group_size(group, &members));
+    CHECK(members == size);
+    EXPECT(MPI_SUCCESS, MPI_Group_free(&group));
+  }
+  EXPECT(MPI_SUCCESS, MPI_File_get_group(file, &group));
+  MPI_File_close(&file);
+  EXPECT(MPI_SUCCESS, MPI_Group_size(group, &members)); /* it outlives the file */
+  CHECK(members == size);
+  EXPECT(MPI_SUCCESS, MPI_Group_free(&group));
+}
+
 int main(int argc, char **argv) {
   rank = check_start(&argc, &argv, &size);
   const char *folder = getenv("TMPDIR");
@@ -364,6 +422,8 @@ int main(int argc, char **argv) {
   kinds_of_file_systems();
   refused_names();
   nothing_left();
+  no_file();
+  groups_are_the_callers();
   access_modes();
   transfers_refused();
   positions();

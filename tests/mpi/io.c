@@ -348,9 +348,6 @@ static void errors(void) {
   EXPECT(MPI_ERR_NO_SUCH_FILE, MPI_File_delete(absent, MPI_INFO_NULL));
   EXPECT(MPI_ERR_FILE, MPI_File_close(&(MPI_File){MPI_FILE_NULL}));
   EXPECT(MPI_ERR_FILE, MPI_File_sync((MPI_File)7));
-  EXPECT(MPI_ERR_FILE, MPI_File_set_errhandler((MPI_File)7, MPI_ERRORS_RETURN));
-  EXPECT(MPI_ERR_FILE, MPI_File_get_errhandler((MPI_File)7, &handler));
-  EXPECT(MPI_ERR_FILE, MPI_File_call_errhandler((MPI_File)7, MPI_ERR_OTHER));
   open_file(MPI_MODE_RDONLY);
   EXPECT(MPI_ERR_READ_ONLY, MPI_File_write(file, values, 1, MPI_INT, &status));
   EXPECT(MPI_ERR_READ_ONLY, MPI_File_set_size(file, 0));
