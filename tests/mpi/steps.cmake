@@ -79,6 +79,7 @@ step_test(numbered_handles FILES fortran/handles.c WRAPS ${counted_blocks})
 
 # io, loader
 step_test(node_files FILES io/several_nodes.c WRAPS fcntl fstat)
+step_test(representations FILES io/representation.c WRAPS ${counted_blocks})
 step_test(network_files FILES io/network.c WRAPS fstatfs statx open close dup3 fstat)
 step_test(libraries FILES loader/cache.c loader/search.c loader/policy.c)
 step_test(fits FILES loader/room.c env/several.c)
