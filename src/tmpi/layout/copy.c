@@ -18,7 +18,7 @@ struct cursor {
 /* All elements of a dense type are one piece. */
 static struct cursor start(const void *address, const struct tm_type *type, size_t skip,
                            size_t bytes) {
-  struct cursor c = {type, (char *)(uintptr_t)address, 0, 0, 0, NULL, 0};
+  struct cursor c = {.type = type, .element = (char *)(uintptr_t)address};
   const struct tm_block *b = type->blocks;
   if (type->dense) {
     c.at = c.element + b->at + skip;

@@ -299,6 +299,5 @@ void tm_type_finish(struct tm_type *type, bool pad) {
   ptrdiff_t align = (ptrdiff_t)type->align,
             odd = pad && !type->ub_marked ? tm_type_extent(type) % align : 0;
   if (odd != 0) type->ub += align - odd;
-  type->dense =
-      type->block_count > 0 && is_one_piece(type) && (ptrdiff_t)type->size == tm_type_extent(type);
+  type->dense = is_one_piece(type) && (ptrdiff_t)type->size == tm_type_extent(type);
 }
