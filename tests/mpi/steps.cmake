@@ -128,6 +128,9 @@ if(NOT MLTP_SANITIZE STREQUAL "thread") # as above
   step_test(spawn_served FILES comm/spawn_service.c WRAPS free)
 endif()
 
+# p2p
+step_test(library_threads FILES p2p/isendrecv.c p2p/buffer.c WRAPS ${counted_blocks})
+
 # private
 step_test(rank_environment FILES private/environment.c WRAPS pthread_mutex_lock pthread_mutex_unlock calloc getauxval)
 step_test(lookup_errors FILES private/lookups.c WRAPS ${counted_blocks} realloc)
