@@ -142,6 +142,23 @@ static void cancel_sends(int bytes) {
   CHECK(!flag);
 }
 
+/* A send to nobody cancels nothing. Its request has the memory of a send that nobody has received.
+ */
+static void cancel_for_nobody(void) {
+  MPI_Request request;
+  MPI_Status status;
+  int in = 0, flag;
+  MPI_Isend(&rank, 1, MPI_INT, rank, KEPT_TAG, MPI_COMM_WORLD, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Isend(&rank, 1, MPI_INT, MPI_PROC_NULL, KEPT_TAG, MPI_COMM_WORLD, &request);
+  MPI_Cancel(&request);
+  MPI_Wait(&request, &status);
+  MPI_Test_cancelled(&status, &flag);
+  CHECK(!flag);
+  MPI_Recv(&in, 1, MPI_INT, rank, KEPT_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  CHECK(in == rank);
+}
+
 /* Each message is either received or cancelled, while its receiver looks for it on another VP. */
 static void cancel_races(void) {
   enum { RACES = 400 };
@@ -526,6 +543,7 @@ int main(int argc, char **argv) {
   all_ways();
   looked_at();
   for (int bytes = 1; bytes <= LARGEST; bytes *= 10) cancel_sends(bytes);
+  cancel_for_nobody();
   cancel_races();
   generalized();
   generalized_errors();
