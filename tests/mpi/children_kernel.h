@@ -247,7 +247,7 @@ static int asked_options;
 /* @return the child that has changed; 0: it has not; -1 with errno. */
 static inline pid_t wait_for(pid_t pid, int options, int stops, bool keeps) {
   assert_int_equal(locked, 0);
-  if (pid == getpid()) { /* no child of anybody's here */
+  if (pid == getpid()) { /* no rank's child */
     assert_true((options & WNOHANG) != 0);
     errno = (options & BAD_OPTION) != 0 ? EINVAL : ECHILD;
     return -1;

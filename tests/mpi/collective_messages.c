@@ -22,7 +22,7 @@ static struct tm_type eight = {.magic = TM_TYPE_MAGIC, .size = 8, .ub = 8};
 static jmp_buf job_end;
 static char last_words[300];
 static int errors[4];         /* of the messages in their order */
-static int performed;         /* so many of them */
+static int performed;         /* number of them */
 static size_t probed;         /* bytes of the message that has come */
 static uint64_t other_leader; /* the context that the other group offers */
 static char message_that_came;

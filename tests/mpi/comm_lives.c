@@ -294,7 +294,7 @@ static void what_a_communicator_holds_is_given_back(void **state) {
   tm_comm_release(made); /* and the group */
 }
 
-/* The list of a rank's communicators has those that are left, the newest first. */
+/* The list of a rank's communicators has what is left, the newest first. */
 static void check_list(struct tm_comm *const *comms, unsigned left) {
   const struct tm_comm *at = rank.comms, *before = NULL;
   uint32_t count = 0;

@@ -135,7 +135,7 @@ static int blocking(void) {
   return end(&used, error);
 }
 
-/* So many bytes that they are copied once. */
+/* A message that is long enough to be copied once. */
 static int large_exchange(void) {
   enum { ELEMENTS = 10000 };
   static int out[ELEMENTS * SPREAD], in[ELEMENTS * SPREAD];
