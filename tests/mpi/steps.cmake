@@ -183,6 +183,10 @@ foreach(name rank_streams rank_stream_calls rank_files)
             WRAPS fcntl dup2 dup3 close closefrom close_range open write writev fileno fopen tmpfile fdopen freopen fflush fclose dirfd
             closedir malloc posix_spawn_file_actions_adddup2 posix_spawn_file_actions_addclose)
 endforeach()
+step_test(rank_exits FILES run/ending.c WRAPS dlsym _exit quick_exit abort on_exit vwarn vwarnx error error_at_line vasprintf free)
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/tmpi/run/ending.c PROPERTIES COMPILE_DEFINITIONS exit=exit_of_ranks
+                            COMPILE_OPTIONS -Wno-missing-prototypes)
+step_test(crash_reports FILES run/crash.c WRAPS mmap munmap clone waitpid _exit alarm sigprocmask raise getpid fflush)
 step_test(audits FILES run/audited.c loader/beside.c WRAPS dlopen dlinfo dlclose access asprintf free)
 step_test(argp_as_libc FILES run/argument_parser.c WRAPS exit)
 foreach(name rank_threads thread_ends)

@@ -76,7 +76,6 @@ static bool print_lines(const void *context) {
   for (unsigned seconds = 2; seconds <= 8 && status == SIGALRM; seconds *= 4) {
     struct print print = {context, seconds};
     int pid = clone(print_frames, stack + CHILD_STACK, SIGCHLD, &print);
-    if (pid < 0) status = -1;
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
   }
   munmap(stack, CHILD_STACK);

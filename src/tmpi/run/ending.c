@@ -73,13 +73,14 @@ static void errx_rank(int status, const char *format, ...) {
 /* file: NULL of error(), which names no line. */
 static void error_at(int status, int number, const char *file, unsigned line, const char *format,
                      va_list arguments) {
-  char *text = NULL;
-  const char *said = vasprintf(&text, format, arguments) >= 0 ? text : format;
+  char *text;
+  if (vasprintf(&text, format, arguments) < 0) text = NULL;
+  const char *said = text != NULL ? text : format;
   if (file != NULL)
     error_at_line(0, number, file, line, "%s", said);
   else
     error(0, number, "%s", said);
-  if (said == text) free(text);
+  free(text);
   if (status != 0) exit(status);
 }
 
