@@ -36,6 +36,8 @@ step_test(array_sections FILES bindings/section.c WRAPS ${counted_blocks})
 step_test(kept_attributes FILES attr/attribute.c attr/keyval.c object/hash.c WRAPS ${counted_blocks} realloc)
 step_test(findings FILES check/finding.c check/summary.c)
 step_test(agreed FILES check/order.c WRAPS ${counted_blocks})
+step_test(seen_calls FILES check/module.c WRAPS malloc calloc free)
+step_test(signatures FILES check/signature.c check/type_match.c)
 step_test(calling_threads FILES check/threads.c WRAPS calloc)
 step_test(in_use FILES check/buffers.c object/hash.c WRAPS ${counted_blocks})
 step_test(left_over FILES check/leaks.c check/unreceived.c object/hash.c WRAPS ${counted_blocks})
@@ -94,6 +96,10 @@ foreach(name slots filled_slots)
   step_test(${name} FILES loader/program.c WRAPS ${counted_blocks})
 endforeach()
 step_test(opened_objects FILES loader/open.c WRAPS ${counted_blocks} realloc dlsym dlvsym)
+step_test(listed_objects FILES loader/unwind.c WRAPS dlsym dladdr)
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/tmpi/loader/unwind.c PROPERTIES
+                            COMPILE_DEFINITIONS "dl_iterate_phdr=iterate_objects;_dl_find_object=find_object"
+                            COMPILE_OPTIONS -Wno-missing-prototypes)
 step_test(copies FILES loader/locals.c loader/maps.c WRAPS ${counted_blocks} dlopen dlclose)
 step_test(needed_libraries FILES loader/libraries.c loader/preloaded.c loader/beside.c
           WRAPS ${counted_blocks} strdup realloc dlopen dlinfo dlclose dlerror dlsym)
@@ -183,6 +189,7 @@ foreach(name rank_streams rank_stream_calls rank_files)
             WRAPS fcntl dup2 dup3 close closefrom close_range open write writev fileno fopen tmpfile fdopen freopen fflush fclose dirfd
             closedir malloc posix_spawn_file_actions_adddup2 posix_spawn_file_actions_addclose)
 endforeach()
+step_test(fork_order FILES run/fork_handlers.c WRAPS malloc free dlsym)
 step_test(rank_exits FILES run/ending.c WRAPS dlsym _exit quick_exit abort on_exit vwarn vwarnx error error_at_line vasprintf free)
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/tmpi/run/ending.c PROPERTIES COMPILE_DEFINITIONS exit=exit_of_ranks
                             COMPILE_OPTIONS -Wno-missing-prototypes)
