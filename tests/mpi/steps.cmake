@@ -189,6 +189,8 @@ foreach(name rank_streams rank_stream_calls rank_files)
             WRAPS fcntl dup2 dup3 close closefrom close_range open write writev fileno fopen tmpfile fdopen freopen fflush fclose dirfd
             closedir malloc posix_spawn_file_actions_adddup2 posix_spawn_file_actions_addclose)
 endforeach()
+step_test(launcher_words FILES run/foreign_options.c run/parts.c WRAPS setenv chdir calloc realloc free)
+step_test(modules_found FILES run/modules.c WRAPS dlopen dlsym dlerror calloc free)
 step_test(fork_order FILES run/fork_handlers.c WRAPS malloc free dlsym)
 step_test(rank_exits FILES run/ending.c WRAPS dlsym _exit quick_exit abort on_exit vwarn vwarnx error error_at_line vasprintf free)
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/tmpi/run/ending.c PROPERTIES COMPILE_DEFINITIONS exit=exit_of_ranks
