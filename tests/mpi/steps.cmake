@@ -191,6 +191,11 @@ foreach(name rank_streams rank_stream_calls rank_files)
 endforeach()
 step_test(launcher_words FILES run/foreign_options.c run/parts.c WRAPS setenv chdir calloc realloc free)
 step_test(modules_found FILES run/modules.c WRAPS dlopen dlsym dlerror calloc free)
+if(NOT MLTP_SANITIZE) # which have a pthread_create() of their own
+  step_test(kernel_ranks FILES run/openmp.c run/python.c WRAPS getenv setenv dl_iterate_phdr realpath access dladdr dlsym)
+endif()
+step_test(replaced_programs FILES run/programs.c run/shared.c
+          WRAPS execve execv execvp execvpe fexecve execveat daemon getpid readlink readlinkat realpath)
 step_test(fork_order FILES run/fork_handlers.c WRAPS malloc free dlsym)
 step_test(rank_exits FILES run/ending.c WRAPS dlsym _exit quick_exit abort on_exit vwarn vwarnx error error_at_line vasprintf free)
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/tmpi/run/ending.c PROPERTIES COMPILE_DEFINITIONS exit=exit_of_ranks
