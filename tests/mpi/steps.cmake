@@ -196,6 +196,11 @@ if(NOT MLTP_SANITIZE) # which have a pthread_create() of their own
 endif()
 step_test(replaced_programs FILES run/programs.c run/shared.c
           WRAPS execve execv execvp execvpe fexecve execveat daemon getpid readlink readlinkat realpath)
+step_test(shared_streams FILES run/unlocked.c run/wide.c
+          WRAPS flockfile funlockfile fputc_unlocked __overflow fputs_unlocked fwrite_unlocked fread_unlocked fgetc_unlocked
+          fgets_unlocked fflush fflush_unlocked fcloseall __fsetlocking setvbuf fputwc fputwc_unlocked __woverflow fputws
+          fputws_unlocked fwide vfwprintf open_wmemstream fclose)
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/tmpi/run/unlocked.c PROPERTIES COMPILE_OPTIONS -fno-inline) # calls are calls
 step_test(fork_order FILES run/fork_handlers.c WRAPS malloc free dlsym)
 step_test(rank_exits FILES run/ending.c WRAPS dlsym _exit quick_exit abort on_exit vwarn vwarnx error error_at_line vasprintf free)
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/tmpi/run/ending.c PROPERTIES COMPILE_DEFINITIONS exit=exit_of_ranks
