@@ -201,6 +201,9 @@ step_test(shared_streams FILES run/unlocked.c run/wide.c
           fgets_unlocked fflush fflush_unlocked fcloseall __fsetlocking setvbuf fputwc fputwc_unlocked __woverflow fputws
           fputws_unlocked fwide vfwprintf open_wmemstream fclose)
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/tmpi/run/unlocked.c PROPERTIES COMPILE_OPTIONS -fno-inline) # calls are calls
+step_test(record_calls FILES run/record_locks.c WRAPS fcntl lockf)
+step_test(own_zones FILES run/zone.c run/critical.c run/units.c
+          WRAPS getenv setenv unsetenv tzset mktime localtime_r strftime calloc)
 step_test(fork_order FILES run/fork_handlers.c WRAPS malloc free dlsym)
 step_test(rank_exits FILES run/ending.c WRAPS dlsym _exit quick_exit abort on_exit vwarn vwarnx error error_at_line vasprintf free)
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/tmpi/run/ending.c PROPERTIES COMPILE_DEFINITIONS exit=exit_of_ranks
