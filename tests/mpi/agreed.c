@@ -24,13 +24,29 @@
 
 enum { RANKS = 4, FIRST_CONTEXT = 4 };
 
-const char *const tm_calls[] = {"MPI_Allgather",   "MPI_Allgather_init", "MPI_Allreduce",
-                                "MPI_Alltoall",    "MPI_Barrier",        "MPI_Bcast",
-                                "MPI_Bcast_c",     "MPI_Bcast_init",     "MPI_Comm_dup",
-                                "MPI_Exscan",      "MPI_Finalize",       "MPI_Gather",
-                                "MPI_Gatherv",     "MPI_Ibcast",         "MPI_Ibcast_c",
-                                "MPI_Info_create", "MPI_Reduce",         "MPI_Reduce_scatter_block",
-                                "MPI_Scan",        "MPI_Scatter",        "MPI_Send",
+const char *const tm_calls[] = {"MPI_Allgather",
+                                "MPI_Allgather_init",
+                                "MPI_Allreduce",
+                                "MPI_Alltoall",
+                                "MPI_Barrier",
+                                "MPI_Bcast",
+                                "MPI_Bcast_c",
+                                "MPI_Bcast_init",
+                                "MPI_Comm_dup",
+                                "MPI_Exscan",
+                                "MPI_Finalize",
+                                "MPI_Gather",
+                                "MPI_Gatherv",
+                                "MPI_Ibcast",
+                                "MPI_Ibcast_c",
+                                "MPI_Info_create",
+                                "MPI_Reduce",
+                                "MPI_Reduce_scatter",
+                                "MPI_Reduce_scatter_block",
+                                "MPI_Reduce_scatter_c",
+                                "MPI_Scan",
+                                "MPI_Scatter",
+                                "MPI_Send",
                                 "MPI_Send_init"};
 enum {
   ALLGATHER,
@@ -50,7 +66,9 @@ enum {
   IBCAST_LARGE,
   INFO_CREATE,
   REDUCE,
+  REDUCE_SCATTER,
   REDUCE_SCATTER_BLOCK,
+  REDUCE_SCATTER_LARGE,
   SCAN,
   SCATTER,
   SEND,
@@ -200,6 +218,7 @@ static void forms_that_meet(void **state) {
   check_two(call(BCAST, 0), call(BCAST, 0), NULL);
   check_two(call(BCAST, 0), call(BCAST_LARGE, 0), NULL);
   check_two(call(IBCAST_LARGE, 0), call(IBCAST, 0), NULL);
+  check_two(call(REDUCE_SCATTER, 0), call(REDUCE_SCATTER_LARGE, 0), NULL);
   check_two(call(BCAST, 0), call(IBCAST, 0), different);
   check_two(call(BCAST_INIT, 0), call(BCAST, 0), different);
   check_two(call(ALLGATHER_INIT, 0), call(ALLGATHER, 0), different);

@@ -137,17 +137,24 @@ static const struct collective *collective_of(const char *call) {
   return row_of(name);
 }
 
+/* @return the name of a call, or of its other form if it is the one with large counts: names are
+ * sorted, so that the other one comes before it. */
+static const char *name_of(int call) {
+  const char *name = tm_calls[call];
+  size_t length = strlen(name) - strlen("_c");
+  if (strcmp(name + length, "_c") != 0) return name;
+  int other = 0;
+  while (strncmp(tm_calls[other], name, length) != 0 || tm_calls[other][length] != '\0') other++;
+  return tm_calls[other];
+}
+
 bool tm_order_start(void) {
   kinds = calloc((unsigned)tm_call_count, sizeof *kinds);
   if (kinds == NULL) return false;
   for (int i = 0; i < tm_call_count; i++) {
     const struct collective *row = collective_of(tm_calls[i]);
     if (row == NULL) continue;
-    /* names are sorted: the form with large counts follows the other one */
-    size_t before = i > 0 ? strlen(tm_calls[i - 1]) : 0;
-    bool large = before > 0 && strncmp(tm_calls[i], tm_calls[i - 1], before) == 0 &&
-                 strcmp(tm_calls[i] + before, "_c") == 0;
-    kinds[i] = (struct kind){large ? kinds[i - 1].name : tm_calls[i], row->same};
+    kinds[i] = (struct kind){name_of(i), row->same};
   }
   return true;
 }
