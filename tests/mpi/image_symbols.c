@@ -310,7 +310,7 @@ static void lists_of_versions_end(void **state) {
   } rows[] = {
       {ENTRY_OF(VERNEED_COUNT), 1, 8, {"ASKED", "AGAIN", NULL, "OLD", "NEW"}},
       {ENTRY_OF(VERNEED_COUNT), 0, 8, {NULL, NULL, NULL, "OLD", "NEW"}},
-      {ENTRY_OF(VERNEED_COUNT), 9, 8, {"ASKED", "AGAIN", "ELSEWHERE", "OLD", "NEW"}},
+      {ENTRY_OF(VERNEED_COUNT), UINT64_MAX, 8, {"ASKED", "AGAIN", "ELSEWHERE", "OLD", "NEW"}},
       {NEEDS + offsetof(Elf64_Verneed, vn_next), 0, 4, {"ASKED", "AGAIN", NULL, "OLD", "NEW"}},
       {NEEDS + offsetof(Elf64_Verneed, vn_cnt), 1, 2, {"ASKED", NULL, "ELSEWHERE", "OLD", "NEW"}},
       {NEEDS + offsetof(Elf64_Verneed, vn_cnt), 0, 2, {NULL, NULL, "ELSEWHERE", "OLD", "NEW"}},
@@ -323,7 +323,7 @@ static void lists_of_versions_end(void **state) {
        4,
        {"ASKED", NULL, "ELSEWHERE", "OLD", "NEW"}},
       {ENTRY_OF(VERDEF_COUNT), 2, 8, {"ASKED", "AGAIN", "ELSEWHERE", "OLD", NULL}},
-      {ENTRY_OF(VERDEF_COUNT), 9, 8, {"ASKED", "AGAIN", "ELSEWHERE", "OLD", "NEW"}},
+      {ENTRY_OF(VERDEF_COUNT), UINT64_MAX, 8, {"ASKED", "AGAIN", "ELSEWHERE", "OLD", "NEW"}},
       {DEFINITIONS + offsetof(Elf64_Verdef, vd_next),
        0,
        4,
