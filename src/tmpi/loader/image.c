@@ -26,7 +26,7 @@ bool tm_refuse(const char *path, const char *format, ...) {
   va_start(arguments, format);
   if (refusal != NULL) {
     int length = snprintf(refusal, TM_REFUSAL, "%s: ", path);
-    if (length > 0 && length < TM_REFUSAL)
+    if (length < TM_REFUSAL)
       vsnprintf(refusal + length, (size_t)(TM_REFUSAL - length), format, arguments);
     va_end(arguments);
     return false;
@@ -93,7 +93,7 @@ static bool add_segment(struct tm_image *image, const Elf64_Phdr *p, size_t file
   size_t align = p->p_align > PAGE ? p->p_align : PAGE;
   if ((align & (align - 1)) != 0 || align > limit)
     return tm_damaged(image->path, "its alignment makes no sense");
-  if (align > image->align) image->align = align;
+  if (align > image->align) image->align = align; /* the first one sets it */
   if (p->p_filesz > p->p_memsz || p->p_offset > file_size ||
       p->p_filesz > file_size - p->p_offset || p->p_vaddr >= limit || p->p_memsz >= limit ||
       page_down(p->p_vaddr) < page_up(before) || p->p_vaddr % PAGE != p->p_offset % PAGE)
@@ -304,7 +304,6 @@ struct tm_image *tm_image_read(const char *path) {
     return NULL;
   }
   image->fd = -1;
-  image->align = PAGE;
   image->path = strdup(path);
   if (image->path == NULL) {
     tm_refuse(path, "no memory (free some)");
