@@ -55,7 +55,7 @@ void tm_far_note_send(struct tm_far_send *note, enum tm_far_service service, int
                       bool inside) {
   (void)inside;
   assert_true(service == TM_FAR_PARTITIONED && queue_end < QUEUE_MAX && locked == 0);
-  assert_true(note->header.bytes <= TM_FAR_NOTE_MAX);
+  assert_true(note->header.bytes <= TM_FAR_NOTE_MAX && (dest == SENDER || dest == RECEIVER));
   note->header.source = SENDER + RECEIVER - dest;
   pieces += note->header.bytes > HEAD;
   queue[queue_end++] = note;
@@ -90,9 +90,11 @@ void tm_type_unpack(void *to, const struct tm_type *type, size_t skip, const voi
   for (size_t i = 0; i < bytes; i++) at[step_of(type) * (skip + i)] = ((const char *)from)[i];
 }
 
+static jmp_buf job_end;
+
 void tm_panic(const char *format, ...) {
-  (void)format;
-  abort();
+  assert_non_null(format);
+  longjmp(job_end, 1);
 }
 
 /* ---- two sides */
@@ -144,6 +146,8 @@ static bool join(bool sends, int partitions, size_t bytes, struct tm_type *type)
 static void begin(struct tm_request *request) {
   request->done = 0;
   tm_channel_start(request);
+  if (request->done == 0) /* and nothing is left of the last round */
+    assert_true(request->error == MPI_SUCCESS && request->bytes == 0);
   happened();
 }
 
@@ -254,6 +258,38 @@ static void partitions_that_have_arrived(void **state) {
   }
 }
 
+/* Nothing has arrived before the send is ready: it may be longer than the receive. */
+static void small_partitions_that_have_arrived(void **state) {
+  (void)state;
+  delivers_at_once = true;
+  for (int way = 0; way < 6; way++) {
+    size_t bytes = (size_t)way / 2;
+    is_far = way % 2;
+    join(true, 1, bytes, &flat);
+    join(false, 2, bytes, &flat);
+    struct tm_channel *to = recv.extra;
+    begin(&recv);
+    begin(&send);
+    assert_false(tm_channel_arrived(to, 0) || tm_channel_arrived(to, 1));
+    tm_channel_ready(send.extra, 0);
+    deliver();
+    assert_true(tm_channel_arrived(to, 0) && recv.done == 1);
+    leave(&send);
+    leave(&recv);
+    join(true, 2, bytes, &flat);
+    join(false, 2, bytes, &flat);
+    to = recv.extra;
+    begin(&recv);
+    begin(&send);
+    tm_channel_ready(send.extra, 1);
+    deliver();
+    assert_false(tm_channel_arrived(to, 0));
+    assert_int_equal(tm_channel_arrived(to, 1), bytes > 0);
+    leave(&send);
+    leave(&recv);
+  }
+}
+
 /* Only some pieces are under way; each one that is acknowledged lets another go. */
 static void pieces_under_way(void **state) {
   (void)state;
@@ -312,6 +348,73 @@ static void sends_that_are_freed_early(void **state) {
   }
 }
 
+/* Two sides that have met are in no list, and one that has left is not there. */
+static void sides_that_have_met_or_left(void **state) {
+  (void)state;
+  is_far = false;
+  for (int first = 0; first < 2; first++) {
+    join(first == 0, 1, 4, &flat);
+    assert_ptr_equal(ranks[RECEIVER].channels, first == 0 ? send.extra : recv.extra);
+    join(first == 1, 1, 4, &flat);
+    const struct tm_channel *channel = send.extra;
+    assert_null(ranks[RECEIVER].channels);
+    leave(first == 0 ? &send : &recv);
+    assert_ptr_equal(channel->send.request, first == 0 ? NULL : &send);
+    assert_ptr_equal(channel->recv.request, first == 0 ? &recv : NULL);
+    leave(first == 0 ? &recv : &send);
+  }
+}
+
+/* A receive whose sender has gone tells that node nothing, and data for one that has gone are
+ * dropped. */
+static void sides_that_leave_alone(void **state) {
+  (void)state;
+  is_far = true;
+  delivers_at_once = false;
+  for (int sender_first = 0; sender_first < 2; sender_first++) {
+    join(true, 1, 4, &flat);
+    join(false, 1, 4, &flat);
+    deliver();
+    if (sender_first) {
+      leave(&send);
+      deliver();
+      begin(&recv);
+      assert_int_equal(queue_end, 0);
+      leave(&recv);
+      continue;
+    }
+    begin(&send);
+    begin(&recv);
+    deliver();
+    memset(in, -1, SHIFT + 4);
+    tm_channel_ready(send.extra, 0); /* on its way */
+    leave(&recv);
+    deliver();
+    assert_true(send.done == 1 && in[SHIFT] == -1);
+    leave(&send);
+    deliver();
+  }
+}
+
+/* The sender waits for its welcome, so the job ends. */
+static void no_memory_for_a_sender_of_another_node(void **state) {
+  (void)state;
+  is_far = true;
+  delivers_at_once = false;
+  join(true, 1, 4, &flat);
+  allocations_left = 0;
+  if (setjmp(job_end) == 0) {
+    deliver();
+    fail_msg("the job continues without memory");
+  }
+  allocations_left = -1;
+  __real_free(queue[0]); /* hello */
+  queue_first = queue_end = 0;
+  struct tm_channel *channel = send.extra;
+  channel->refs = 1; /* the other node has none */
+  leave(&send);
+}
+
 static void nobody_and_nothing(void **state) {
   struct tm_request request = {.mode = TM_PART_RECV};
   (void)state;
@@ -356,9 +459,13 @@ int main(void) {
       SIDES(sides_in_each_order),
       SIDES(partitions_of_each_size),
       SIDES(partitions_that_have_arrived),
+      SIDES(small_partitions_that_have_arrived),
       SIDES(pieces_under_way),
       SIDES(sides_of_others),
       SIDES(sends_that_are_freed_early),
+      SIDES(sides_that_have_met_or_left),
+      SIDES(sides_that_leave_alone),
+      SIDES(no_memory_for_a_sender_of_another_node),
       SIDES(nobody_and_nothing),
       SIDES(without_memory),
   };
