@@ -277,8 +277,28 @@ static void a_start_that_finds_all_posts_does_not_wait(void **state) {
   free(targets);
 }
 
+static void complete_last(void) { assert_non_null(tm_win_completed(&wins[1], 2)); }
+static void post_only(void) { assert_non_null(tm_win_posted(&wins[0], 2)); }
+
+/* One member that is not there yet is enough to wait for. */
+static void the_last_member_is_waited_for(void **state) {
+  struct tm_group *origins = new_group(2, 2, 0), *target = new_group(1, 2);
+  (void)state;
+  PMPI_Win_post(of(origins), 0, handle(1));
+  assert_null(tm_win_completed(&wins[1], 0));
+  trace[0] = '\0';
+  meanwhile = complete_last;
+  assert_int_equal(PMPI_Win_wait(handle(1)), MPI_SUCCESS);
+  check_trace("@MPI_Win_wait waits for completes ");
+  meanwhile = post_only;
+  assert_int_equal(PMPI_Win_start(of(target), 0, handle(0)), MPI_SUCCESS);
+  check_trace("@MPI_Win_start waits for posts ");
+  free(origins);
+  free(target);
+}
+
 static void epochs_that_do_not_fit_are_refused(void **state) {
-  struct tm_group *others = new_group(2, 1, 5), *one = new_group(1, 1);
+  struct tm_group *others = new_group(2, 1, 5), *one = new_group(1, 1), *none = new_group(1, 5);
   (void)state;
   for (int i = 0; i < 2; i++) {
     int (*const call)(MPI_Group, int, MPI_Win) = i == 0 ? PMPI_Win_post : PMPI_Win_start;
@@ -293,6 +313,8 @@ static void epochs_that_do_not_fit_are_refused(void **state) {
     check_trace("[the group is not valid] ");
     assert_int_equal(call(of(others), 0, handle(0)), MPI_ERR_GROUP);
     check_trace("[rank 1 of the group is no member] ");
+    assert_int_equal(call(of(none), 0, handle(0)), MPI_ERR_GROUP);
+    check_trace("[rank 0 of the group is no member] ");
     fence_is_used = true;
     assert_int_equal(call(of(one), 0, handle(0)), MPI_ERR_RMA_SYNC);
     check_trace("[there were accesses since the last MPI_Win_fence()] ");
@@ -304,6 +326,7 @@ static void epochs_that_do_not_fit_are_refused(void **state) {
   assert_true(wins[0].start == NULL && wins[0].post == NULL && wins[0].fenced);
   assert_int_equal(one->refs, 1);
   free(one);
+  free(none);
   free(others);
 }
 
@@ -334,6 +357,7 @@ int main(void) {
       EPOCHS(a_wait_ends_when_all_have_completed),
       EPOCHS(a_start_waits_for_its_targets),
       EPOCHS(a_start_that_finds_all_posts_does_not_wait),
+      EPOCHS(the_last_member_is_waited_for),
       EPOCHS(epochs_that_do_not_fit_are_refused),
       EPOCHS(no_window_is_refused),
   };
