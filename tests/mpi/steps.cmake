@@ -79,6 +79,7 @@ endif()
 
 # env, fortran
 step_test(job_starts FILES env/job.c WRAPS ${counted_blocks})
+step_test(rank_starts FILES env/init.c WRAPS ${counted_blocks} _exit gethostname)
 step_test(numbered_handles FILES fortran/handles.c WRAPS ${counted_blocks})
 
 # io, loader
