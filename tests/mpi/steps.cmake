@@ -43,6 +43,7 @@ step_test(in_use FILES check/buffers.c object/hash.c WRAPS ${counted_blocks})
 step_test(left_over FILES check/leaks.c check/unreceived.c object/hash.c WRAPS ${counted_blocks})
 step_test(added_codes FILES error/code.c WRAPS ${counted_blocks} realloc strdup)
 step_test(hash_tables FILES object/hash.c WRAPS ${counted_blocks})
+step_test(reported_errors FILES error/errors.c)
 step_test(teams FILES object/team.c object/hash.c WRAPS ${counted_blocks})
 step_test(conflicts FILES check/windows.c object/hash.c WRAPS malloc free) # the table of hashes stays
 
