@@ -379,6 +379,21 @@ static void the_gate_opens_in_the_order_of_waiters(void **state) {
   unlock_all(1);
 }
 
+static void one_that_came_later_waits_for_the_first(void **state) {
+  (void)state;
+  lock(1, 2, true);
+  wait_for(0, -1, false);
+  wait_for(3, 1, true); /* which fits what is held, and not what comes first */
+  unlock(1, 2);
+  check_trace("resumes0 ");
+  get(0);
+  assert_true(common->exclusive == 0 && common->all == 1);
+  unlock_all(0);
+  check_trace("resumes3 ");
+  get(3);
+  unlock(3, 1);
+}
+
 /* ---- over nodes */
 
 static void locks_of_other_nodes_are_asked_for(void **state) {
@@ -549,6 +564,7 @@ int main(void) {
       LOCKS(a_lock_of_all_waits_for_exclusive_ones),
       LOCKS(a_holder_passes_waiters_at_the_gate),
       LOCKS(the_gate_opens_in_the_order_of_waiters),
+      LOCKS(one_that_came_later_waits_for_the_first),
       LOCKS(locks_of_other_nodes_are_asked_for),
       LOCKS(the_gate_may_be_on_another_node),
       LOCKS(waiters_of_other_nodes_are_granted_the_lock),
