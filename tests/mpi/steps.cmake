@@ -139,6 +139,7 @@ if(NOT MLTP_SANITIZE STREQUAL "thread") # as above
 endif()
 
 # p2p
+step_test(probes FILES p2p/probe.c)
 step_test(library_threads FILES p2p/isendrecv.c p2p/buffer.c WRAPS ${counted_blocks})
 
 # private
