@@ -33,10 +33,9 @@ int os_futex_wait(uint32_t *word, uint32_t expected, uint64_t deadline) {
   return result;
 }
 
+/* errno stays: the call sets it only where it fails. */
 void os_futex_wake(uint32_t *word, int count) {
-  int saved = errno;
   if (syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0) < 0) refused(errno);
-  errno = saved;
 }
 
 void os_yield(void) { sched_yield(); }
