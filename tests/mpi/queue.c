@@ -12,7 +12,7 @@
 
 #include "tmpi/mpi.h"
 
-enum { ENTRIES = 400, STEPS = 60000, SOURCES = 5, TAGS = 4, CONTEXTS = 2 };
+enum { ENTRIES = 400, STEPS = 30000, SOURCES = 5, TAGS = 4, CONTEXTS = 2 };
 
 struct item {
   struct tm_message_entry entry; /* first */
@@ -22,6 +22,7 @@ struct item {
 
 static struct item items[ENTRIES];
 static unsigned ages;
+static bool has_wildcards; /* some receives have */
 
 static int pick(int count) { return rand() % count; }
 
@@ -51,7 +52,7 @@ static struct item *expected(const struct tm_envelope *e, bool messages) {
 }
 
 static void add(struct tm_queue *queue, struct item *item, bool messages) {
-  item->entry.entry.envelope = envelope(!messages);
+  item->entry.entry.envelope = envelope(!messages && has_wildcards);
   item->in = true;
   item->age = ages++;
   if (messages)
@@ -68,13 +69,20 @@ static void drop(struct tm_queue *queue, struct item *item, bool messages) {
   item->in = false;
 }
 
+/* A receive may be found and removed, or taken at once. */
 static void look_up(struct tm_queue *queue, bool messages) {
   struct tm_envelope e = envelope(messages);
-  void *found = messages ? (void *)tm_queue_find_message(queue, &e)
-                         : (void *)tm_queue_find_receive(queue, &e);
   struct item *right = expected(&e, messages);
+  bool takes = !messages && pick(2) == 0;
+  void *found = messages ? (void *)tm_queue_find_message(queue, &e)
+                : takes  ? (void *)tm_queue_take_receive(queue, &e)
+                         : (void *)tm_queue_find_receive(queue, &e);
   assert_ptr_equal(found, right);
-  if (right != NULL) drop(queue, right, messages);
+  if (right == NULL) return;
+  if (takes)
+    right->in = false;
+  else
+    drop(queue, right, messages);
 }
 
 /* messages: they have no wildcards, the search has; receives: the reverse. */
@@ -102,7 +110,10 @@ static void messages_are_found_oldest_first(void **state) {
 
 static void receives_are_found_oldest_first(void **state) {
   (void)state;
-  against_list(false);
+  for (int wild = 0; wild < 2; wild++) {
+    has_wildcards = wild;
+    against_list(false);
+  }
 }
 
 /* Entries compared for each look-up, when `count` that do not fit are there. */
