@@ -169,7 +169,8 @@ int PMPI_Cart_shift(MPI_Comm handle, int direction, int displ, int *source, int 
   return MPI_SUCCESS;
 }
 
-/* Ranks that agree in the dimensions left out make a grid of the others. */
+/* Ranks that agree in the dimensions left out make a grid of the others. They stay in their order,
+ * which is that of both grids. */
 #pragma weak MPI_Cart_sub = PMPI_Cart_sub
 int PMPI_Cart_sub(MPI_Comm handle, const int remain[], MPI_Comm *result) {
   static const char call[] = "MPI_Cart_sub";
@@ -180,18 +181,17 @@ int PMPI_Cart_sub(MPI_Comm handle, const int remain[], MPI_Comm *result) {
   struct tm_topology *t = comm->topology;
   int *dims = malloc(2 * ((size_t)t->count + 1) * sizeof *dims), *periods = dims + t->count + 1;
   if (dims == NULL) return tm_fail_code(comm, call, MPI_ERR_NO_MEM);
-  int count = 0, color = 0, key = 0;
+  int count = 0, color = 0;
   for (int d = 0; d < t->count; d++) {
-    int size = tm_topology_dims(t)[d], at = tm_topology_coords(t)[d];
+    int size = tm_topology_dims(t)[d];
     if (remain[d]) {
       dims[count] = size;
       periods[count++] = tm_topology_periods(t)[d];
-      key = key * size + at;
     } else {
-      color = color * size + at;
+      color = color * size + tm_topology_coords(t)[d];
     }
   }
-  error = tm_comm_split(comm, call, color, key, result);
+  error = tm_comm_split(comm, call, color, comm->rank, result);
   if (error == MPI_SUCCESS) error = set_grid(comm, call, result, count, dims, periods);
   free(dims);
   return error;

@@ -12,9 +12,9 @@ struct search {
   bool found;
 };
 
+/* s: has none yet. */
 static void find_divisors(struct search *s, int nodes) {
   int large[DIVISORS_MAX], larger = 0;
-  s->divisor_count = 0;
   for (int i = 1; (long)i * i <= nodes; i++) {
     if (nodes % i != 0) continue;
     s->divisors[s->divisor_count++] = i;
