@@ -206,12 +206,14 @@ static void an_attribute_is_the_value_at_cs_address_or_that_address(void **state
                                 MPI_WIN_MODEL};
   static const int addresses[] = {MPI_TAG_UB - 1, MPI_UNIVERSE_SIZE + 1, MPI_WIN_BASE, 900};
   static MPI_Aint integer = (7LL << 40) + 5;
+  int beginning;
   (void)state;
+  memcpy(&beginning, &integer, sizeof beginning);
   is_there = true;
   found = &integer;
   for (int i = 0; i < 2 * CLASSES; i++) {
     for (size_t k = 0; k < sizeof at_ints / sizeof at_ints[0]; k++)
-      assert_int_equal(value_of(i, at_ints[k]), *(int *)&integer);
+      assert_int_equal(value_of(i, at_ints[k]), beginning);
     for (size_t k = 0; k < sizeof addresses / sizeof addresses[0]; k++)
       assert_int_equal(value_of(i, addresses[k]), (MPI_Aint)&integer);
     assert_int_equal(value_of(i, MPI_WIN_SIZE), integer);
@@ -317,7 +319,7 @@ static void an_attribute_of_mpi_1_is_a_short_integer(void **state) {
   (void)state;
   for (int p = 0; p < 2; p++) {
     MPI_Fint comm = OBJECT, keyval = KEY, value = -41, flag = -7, result = -7;
-    MPI_Aint integer = -41;
+    static MPI_Aint integer = -41;
     profiled = p;
     put[p](&comm, &keyval, &value, &result);
     assert_int_equal(result, MPI_SUCCESS);
