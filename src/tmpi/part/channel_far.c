@@ -242,7 +242,7 @@ static void take_piece(struct tm_channel *channel, const struct head *head, cons
   if (recv == NULL) return;
   if (bytes > 0) tm_type_unpack(recv->buffer, recv->type, at, data, bytes);
   mti_lock(&channel->ilock);
-  if (bytes > 0) tm_channel_count(channel, at, bytes);
+  tm_channel_count(channel, at, bytes);
   if (--channel->coming > 0) {
     mti_unlock(&channel->ilock);
     return;
