@@ -355,6 +355,9 @@ static void communicators(void) {
   EXPECT(MPI_ERR_ERRHANDLER, MPI_Errhandler_free(&(MPI_Errhandler){MPI_ERRHANDLER_NULL}));
   EXPECT(MPI_ERR_ARG, MPI_Comm_create_errhandler(NULL, &(MPI_Errhandler){0}));
   EXPECT(MPI_ERR_ARG, MPI_Comm_call_errhandler(WORLD, -1));
+  EXPECT(MPI_ERR_COMM, MPI_Comm_set_errhandler(MPI_COMM_NULL, MPI_ERRORS_RETURN));
+  EXPECT(MPI_ERR_COMM, MPI_Comm_get_errhandler(MPI_COMM_NULL, &(MPI_Errhandler){0}));
+  EXPECT(MPI_ERR_COMM, MPI_Comm_call_errhandler(MPI_COMM_NULL, MPI_ERR_OTHER));
   EXPECT(MPI_ERR_GROUP,
          MPI_Comm_create_from_group(bad_group, "x", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm));
   EXPECT(MPI_ERR_ARG,

@@ -239,6 +239,7 @@ static void asked(void) {
   void *memory;
   MPI_Get_version(&major, &minor);
   CHECK(major == MPI_VERSION && minor == MPI_SUBVERSION);
+  major = minor = -7;
   MPI_Abi_get_version(&major, &minor);
   CHECK(major == MPI_ABI_VERSION && minor == MPI_ABI_SUBVERSION);
   MPI_Get_library_version(text, &length);
