@@ -367,7 +367,7 @@ static void a_processor_has_the_hosts_name(void **state) {
   check_trace("MPI_Get_processor_name MPI_Get_processor_name MPI_Get_processor_name ");
 }
 
-static void versions_and_times_are_told(void **state) {
+static void versions_and_times_are_given(void **state) {
   char text[MPI_MAX_LIBRARY_VERSION_STRING];
   int version = -7, minor = -7, length = -7;
   (void)state;
@@ -415,7 +415,7 @@ int main(void) {
       cmocka_unit_test_setup(without_ranks_that_could_continue_the_job_ends, setup),
       cmocka_unit_test_setup(the_members_of_a_communicator_end, setup),
       cmocka_unit_test_setup(a_processor_has_the_hosts_name, setup),
-      cmocka_unit_test_setup(versions_and_times_are_told, setup),
+      cmocka_unit_test_setup(versions_and_times_are_given, setup),
       cmocka_unit_test_setup(memory_is_allocated_and_freed, setup),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
