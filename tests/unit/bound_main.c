@@ -132,7 +132,14 @@ static void unknown_attributes_are_refused(void) {
   CHECK_EQUAL(mltp_init_with(&attr.known), EINVAL);
   attr.known.size = 0;
   CHECK_EQUAL(mltp_init_with(&attr.known), EINVAL);
+}
+
+static void without_attributes_all_is_as_by_init(void) {
+  CHECK_EQUAL(mltp_init(0), 0);
+  int vps = mltp_vps();
+  CHECK_EQUAL(mltp_finalize(), 0);
   CHECK_EQUAL(mltp_init_with(NULL), 0);
+  CHECK_EQUAL(mltp_vps(), vps);
   CHECK_EQUAL(mltp_finalize(), 0);
 }
 
@@ -143,6 +150,7 @@ int main(void) {
       TEST_BARE(a_deadlock_is_reported),
       TEST_BARE(pthread_exit_of_main_is_reported),
       TEST_BARE(unknown_attributes_are_refused),
+      TEST_BARE(without_attributes_all_is_as_by_init),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
