@@ -21,7 +21,7 @@ struct answer {
 };
 
 static struct {
-  struct answer answers[8], rest; /* one after the other, and those that follow */
+  struct answer answers[8], rest; /* one after the other, then the rest */
   int asked;
   uint64_t now;
   struct timespec waits;
