@@ -431,14 +431,11 @@ static bool is_transient(enum call call, int error) {
   return error == EINTR || error == ECONNABORTED || (call == CALL_FUTEX_WAIT && error == EAGAIN);
 }
 
-/* With each of its errors; under ThreadSanitizer, where a child takes longest, with the first
- * alone. */
 static void fail_each(enum call call) {
-  const int most = THREAD_SANITIZED ? 1 : ERRORS_MAX;
   const int *errors = inject_calls[call].errors;
   if (SANITIZED && call == CALL_GETATTR)
     return; /* the sanitizer needs the bounds of main's stack */
-  for (int e = 0; e < most && errors[e] != 0; e++)
+  for (int e = 0; e < ERRORS_MAX && errors[e] != 0; e++)
     for (unsigned nth = 0; nth < counts[call].count && wrong_ones < WRONG_MAX;
          nth = next_nth(&counts[call], nth))
       for (int onward = 0; onward < 2; onward++) {
